@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands of joulescale. add_<name>_command() declares a command's options on the app; when
+// the user chose it, CLI11 runs it during parsing and it stores the program's exit status.
+#pragma once
+
+#include <array>
+
+namespace CLI {
+class App;
+}
+
+namespace joulescale {
+
+using AddCommand = void (*)(CLI::App& app, int& exit_status);
+
+inline constexpr std::array<AddCommand, 0> kCommands = {};
+
+}  // namespace joulescale

@@ -1,0 +1,18 @@
+# joulescale::build_flags: language level, warnings and sanitizers of our own code. Nothing here is global.
+add_library(joulescale_build_flags INTERFACE)
+add_library(joulescale::build_flags ALIAS joulescale_build_flags)
+
+target_compile_features(joulescale_build_flags INTERFACE cxx_std_20)
+target_compile_options(joulescale_build_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor -Woverloaded-virtual
+  -Wcast-qual -Wformat=2 -Wundef
+  $<$<BOOL:${JOULESCALE_WARNINGS_AS_ERRORS}>:-Werror>)
+
+if(JOULESCALE_SANITIZE)
+  target_compile_options(joulescale_build_flags INTERFACE
+    -fsanitize=${JOULESCALE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g1)
+  target_link_options(joulescale_build_flags INTERFACE -fsanitize=${JOULESCALE_SANITIZE})
+endif()
+if(JOULESCALE_BUILD_FUZZERS)
+  target_compile_options(joulescale_build_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// The record of one measured run, as run.json holds it (schema joulescale.run/1,
+// docs/run.schema.json). Plain data: a value that was not read is absent, never 0. Field names and
+// meanings follow the JSON keys.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "joulescale/base/units.h"
+
+namespace joulescale {
+
+inline constexpr std::string_view kRunSchema = "joulescale.run/1";
+
+/// How an energy value came to be: from an energy counter, from power samples, or from a model.
+enum class Provenance { kMeasured, kIntegrated, kEstimated };
+
+/// "measured", "integrated", "estimated".
+std::string_view provenance_name(Provenance provenance);
+std::optional<Provenance> provenance_from_name(std::string_view name);
+
+struct ComponentEnergy {
+  Joules energy;
+  std::optional<Joules> uncertainty;  // half-width of the 95 % interval of the reading
+  Provenance provenance = Provenance::kMeasured;
+  std::optional<Joules> integrated;   // the cross-check from power samples
+  std::vector<std::string> overlaps;  // components that this one contains or is contained in
+  std::string instrument_accuracy;    // vendor's or literature's figure, or "unknown"
+  std::map<std::string, std::string> inputs;  // what an estimate was computed from; else empty
+};
+
+using ComponentMap = std::map<std::string, ComponentEnergy>;
+
+struct EnergyRecord {
+  std::optional<Joules> total;  // measured and integrated only
+  std::optional<Joules> total_uncertainty;
+  std::vector<std::string> total_includes;
+  std::optional<Joules> estimated;
+  std::optional<Joules> total_with_estimates;
+  ComponentMap components;
+  std::string instrument_accuracy;
+};
+
+struct RankRecord {
+  int rank = 0;
+  std::string node;
+  std::optional<int> exit_status;  // one of exit_status and signal
+  std::optional<int> signal;
+  Seconds duration;
+};
+
+struct NodeRecord {
+  std::string host;
+  std::optional<Joules> energy;
+  std::optional<Joules> estimated;
+  ComponentMap components;
+};
+
+struct DevicesRecord {
+  std::string kind;  // "gpu" or "cpu_rank"
+  int count = 0;
+};
+
+struct HardwareRecord {
+  std::optional<std::string> gpu_model;
+  std::optional<int> gpus_per_node;
+  std::optional<std::string> cpu_model;
+  std::optional<int> sockets;
+  std::optional<int> cores;
+  std::optional<std::uint64_t> memory_bytes;
+  std::optional<std::string> driver;
+};
+
+struct PowerRecord {
+  std::optional<Watts> mean;
+  std::optional<Watts> peak;
+};
+
+struct SourceRecord {
+  std::string name;    // "powercap/package-0"
+  std::string domain;  // "cpu"
+  std::optional<Joules> energy;
+  Provenance provenance = Provenance::kMeasured;
+  std::optional<Seconds> update_period;
+  std::uint64_t samples = 0;
+  std::uint64_t missed = 0;
+  std::uint64_t wraps = 0;
+  std::uint64_t resets = 0;
+  std::optional<Seconds> late_start;
+};
+
+struct RegionRecord {
+  std::string name;
+  std::uint64_t count = 0;
+  Seconds duration;              // key "seconds": summed over ranks
+  std::optional<Joules> energy;  // measured and integrated
+  std::optional<Joules> estimated;
+  std::optional<Joules> uncertainty;
+};
+
+struct PhaseRecord {
+  Seconds duration;
+  std::optional<Joules> energy;
+  std::optional<Joules> estimated;
+  std::optional<Joules> uncertainty;
+};
+
+struct TrainingRecord {
+  std::optional<std::string> model;
+  std::optional<std::string> stage;
+  std::optional<std::string> dataset;
+  std::optional<std::int64_t> epochs;
+  std::optional<std::int64_t> samples;
+  std::optional<std::int64_t> updates;
+  std::optional<std::int64_t> local_batch_size;
+  std::optional<std::int64_t> global_batch_size;
+  std::optional<std::int64_t> accumulation_steps;
+  std::optional<std::int64_t> seed;
+  std::optional<double> top1_error;  // percent
+  std::optional<double> top5_error;  // percent
+  std::optional<double> loss;
+  std::map<std::string, double> metrics;
+  std::map<std::string, PhaseRecord> phases;
+};
+
+using AxisValue = std::variant<std::int64_t, double, std::string>;
+
+struct StudyRecord {
+  std::string name;
+  std::string series;
+  std::vector<std::string> more_series;  // further series of the study that this run belongs to
+  int repetition = 0;
+  std::map<std::string, AxisValue> axes;
+};
+
+struct SchedulerRecord {
+  std::optional<std::string> job_id;
+  std::optional<std::string> partition;
+  std::optional<Joules> energy;
+};
+
+struct LaunchRecord {
+  std::string key;
+  std::string launcher;
+};
+
+struct OverheadRecord {
+  std::optional<Seconds> cpu_time;
+  std::optional<std::uint64_t> peak_rss_bytes;
+};
+
+struct RunRecord {
+  std::string id;
+  std::vector<std::string> command;  // empty when redacted
+  std::string started_at;            // RFC 3339, UTC
+  Seconds duration;
+  std::optional<int>
+      exit_status;  // one of exit_status and signal: the first rank that failed, else 0
+  std::optional<int> signal;
+  std::vector<RankRecord> ranks;
+  LaunchRecord launch;
+  std::string version;
+  std::vector<NodeRecord> nodes;
+  DevicesRecord devices;
+  double device_hours = 0.0;
+  HardwareRecord hardware;
+  EnergyRecord energy;
+  PowerRecord power;
+  std::vector<SourceRecord> sources;
+  std::vector<RegionRecord> regions;
+  OverheadRecord overhead;
+  std::vector<std::string> flags;
+  std::optional<TrainingRecord> training;
+  std::optional<StudyRecord> study;
+  std::optional<SchedulerRecord> scheduler;
+};
+
+/// Ended with status 0 and by no signal.
+bool succeeded(const RunRecord& run);
+
+}  // namespace joulescale

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "joulescale/record/run_json.h"
+
+#include <limits>
+
+#include <gtest/gtest.h>
+
+namespace joulescale {
+namespace {
+
+RunRecord example_run() {
+  RunRecord run;
+  run.id = "quickstart-1";
+  run.command = {"joulescale-train", "--model", "resnet8"};
+  run.started_at = "2026-12-01T08:15:30.123Z";
+  run.duration = Seconds(12.5);
+  run.exit_status = 0;
+  run.ranks = {{0, "node-a", 0, std::nullopt, Seconds(12.5)}};
+  run.launch = {"local:1", "none"};
+  run.version = "0.1.0";
+  run.nodes = {{"node-a", Joules(100), std::nullopt, {}}};
+  run.devices = {"cpu_rank", 2};
+  run.device_hours = 2 * 12.5 / 3600;
+  run.energy.total = Joules(100);
+  run.energy.total_uncertainty = Joules(0.5);
+  run.energy.total_includes = {"cpu"};
+  run.energy.components["cpu"] = {Joules(100),
+                                  Joules(0.5),
+                                  Provenance::kMeasured,
+                                  Joules(101),
+                                  {"node"},
+                                  "unknown",
+                                  {{"tdp_w", "65"}}};
+  run.sources = {{"powercap/package-0",
+                  "cpu",
+                  Joules(100),
+                  Provenance::kMeasured,
+                  Seconds(0.001),
+                  125,
+                  0,
+                  1,
+                  0,
+                  {}}};
+  run.regions = {{"forward", 3, Seconds(4), Joules(30), std::nullopt, Joules(0.1)}};
+  run.flags = {"gap"};
+  run.training.emplace();
+  run.training->model = "resnet8";
+  run.training->samples = 20000;
+  run.training->top1_error = 19.25;
+  run.training->phases["forward"] = {Seconds(4), std::nullopt, Joules(30), Joules(0.1)};
+  run.study = StudyRecord{"quickstart",
+                          "constant-lbs",
+                          {"large"},
+                          1,
+                          {{"devices", std::int64_t{2}}, {"rate", 0.1}, {"mode", "a"}}};
+  return run;
+}
+
+TEST(RunJson, RoundTripIsExact) {
+  const std::string text = format_run_record(example_run());
+  const auto parsed = parse_run_record(text);
+  ASSERT_TRUE(parsed) << parsed.error().text();
+  EXPECT_EQ(format_run_record(*parsed), text);
+  EXPECT_EQ(parsed->energy.components.at("cpu").uncertainty, Joules(0.5));
+  EXPECT_EQ(parsed->study->more_series, std::vector<std::string>{"large"});
+}
+
+TEST(RunJson, AbsentValuesHaveNoKey) {
+  RunRecord run = example_run();
+  run.energy = {};
+  run.training->loss = std::numeric_limits<double>::quiet_NaN();
+  const std::string text = format_run_record(run);
+  EXPECT_EQ(text.find("total_j"), std::string::npos);
+  EXPECT_EQ(text.find("\"loss\""), std::string::npos);
+  EXPECT_EQ(text.find("null"), std::string::npos);
+  EXPECT_FALSE(parse_run_record(text)->energy.total);
+}
+
+TEST(RunJson, WrongTypesNameTheirKey) {
+  std::string text = format_run_record(example_run());
+  text.replace(text.find("\"samples\": 20000"), 16, "\"samples\": \"many\"");
+  const auto parsed = parse_run_record(text);
+  ASSERT_FALSE(parsed);
+  EXPECT_EQ(parsed.error().text(), "'training.samples' is not an integer");
+}
+
+TEST(RunJson, TruncatedTextIsAnError) {
+  const std::string text = format_run_record(example_run());
+  for (std::size_t size = 0; size + 2 < text.size(); size += 7) {
+    EXPECT_FALSE(parse_run_record(text.substr(0, size)));
+  }
+  EXPECT_FALSE(parse_run_record("[]"));
+  EXPECT_FALSE(parse_run_record(R"({"schema": "joulescale.run/2"})"));
+}
+
+TEST(RunJson, BytesThatAreNotUtf8BecomeValid) {
+  RunRecord run = example_run();
+  run.command = {"a\xFF"};
+  EXPECT_TRUE(parse_run_record(format_run_record(run)));
+}
+
+}  // namespace
+}  // namespace joulescale
