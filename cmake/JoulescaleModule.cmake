@@ -48,3 +48,20 @@ function(joulescale_add_test name)
   endif()
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
 endfunction()
+
+# joulescale_add_fuzzer(NAME SOURCES … LIBS …): a parser's fuzz harness (LLVMFuzzerTestOneInput). With
+# JOULESCALE_BUILD_FUZZERS it is a libFuzzer program; otherwise a program that runs the corpus in
+# tests/fuzz/corpus/NAME, registered as a test.
+function(joulescale_add_fuzzer name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS")
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LIBS} joulescale::build_flags)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/fuzz")
+  if(JOULESCALE_BUILD_FUZZERS)
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  else()
+    target_sources(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests/fuzz/corpus_main.cpp")
+    add_test(NAME fuzz_corpus.${name} COMMAND ${name} "${PROJECT_SOURCE_DIR}/tests/fuzz/corpus/${name}")
+    set_tests_properties(fuzz_corpus.${name} PROPERTIES LABELS unit TIMEOUT 60)
+  endif()
+endfunction()
