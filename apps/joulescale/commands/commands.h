@@ -13,13 +13,17 @@ namespace joulescale {
 
 using AddCommand = void (*)(CLI::App& app, int& exit_status);
 
+void add_analyze_command(CLI::App& app, int& exit_status);
 void add_launch_command(CLI::App& app, int& exit_status);
+void add_report_command(CLI::App& app, int& exit_status);
 void add_sweep_command(CLI::App& app, int& exit_status);
 void add_train_command(CLI::App& app, int& exit_status);
 
 inline constexpr std::array kCommands = {
     &add_train_command,
     &add_sweep_command,
+    &add_report_command,
+    &add_analyze_command,
     &add_launch_command,
 };
 
