@@ -28,7 +28,7 @@ std::int64_t axis_or(const RunRecord& run,
 
 auto order_key(const RunRecord& run) {
   return std::make_tuple(run.study ? run.study->name : std::string(),
-                         run.devices.count,
+                         integer_axis(run, "devices").value_or(run.devices.count),
                          axis_or(run, "local_batch_size", &TrainingRecord::local_batch_size),
                          axis_or(run, "global_batch_size", &TrainingRecord::global_batch_size),
                          axis_or(run, "accumulation_steps", &TrainingRecord::accumulation_steps),
