@@ -145,10 +145,10 @@ StoredRuns read_run_directories(const fs::path& directory) {
 }
 
 void order_runs(StoredRuns& stored) {
-  std::stable_sort(
-      stored.runs.begin(), stored.runs.end(), [](const StoredRun& a, const StoredRun& b) {
-        return order_key(a.record) < order_key(b.record);
-      });
+  std::sort(stored.runs.begin(), stored.runs.end(), [](const StoredRun& a, const StoredRun& b) {
+    return std::make_pair(order_key(a.record), a.directory) <
+           std::make_pair(order_key(b.record), b.directory);
+  });
   std::set<std::string> ids;
   std::vector<StoredRun> distinct;
   for (StoredRun& run : stored.runs) {
