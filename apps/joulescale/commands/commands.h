@@ -13,6 +13,12 @@ namespace joulescale {
 
 using AddCommand = void (*)(CLI::App& app, int& exit_status);
 
-inline constexpr std::array<AddCommand, 0> kCommands = {};
+void add_monitor_command(CLI::App& app, int& exit_status);
+void add_sensors_command(CLI::App& app, int& exit_status);
+
+inline constexpr std::array kCommands = {
+    AddCommand{add_sensors_command},
+    AddCommand{add_monitor_command},
+};
 
 }  // namespace joulescale
