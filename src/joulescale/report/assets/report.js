@@ -71,7 +71,7 @@
 
   const hiddenNote = (...scales) => {
     const hidden = scales.reduce((sum, scale) => sum + scale.hidden, 0);
-    return hidden === 0 ? "" : `${hidden} values <= 0 not shown on a logarithmic axis. `;
+    return hidden === 0 ? "" : `${hidden} value${hidden === 1 ? "" : "s"} of 0 or less ${hidden === 1 ? "is" : "are"} not shown on a logarithmic axis. `;
   };
 
   // Ticks at the values themselves (counts and batch sizes are few); thinned where they would touch.
