@@ -83,14 +83,15 @@ void FrameWriter::abandon() {
   fd_.reset();
 }
 
-Result<FrameLog> read_frame_log(const std::filesystem::path& path, std::string_view magic) {
+Result<std::size_t> visit_frame_log(
+    const std::filesystem::path& path,
+    std::string_view magic,
+    const std::function<void(std::uint8_t type, std::string_view payload)>& visit) {
   JOULESCALE_CHECK(magic.size() == kMagicSize);
   constexpr std::size_t kLogLimit = std::size_t{8} << 30;
   JOULESCALE_TRY_ASSIGN(const std::string content, read_file(path, kLogLimit));
-  FrameLog log;
   if (content.size() < kMagicSize) {
-    log.torn_bytes = content.size();
-    return log;
+    return content.size();
   }
   if (std::string_view(content).substr(0, kMagicSize) != magic) {
     return Error(
@@ -110,10 +111,19 @@ Result<FrameLog> read_frame_log(const std::filesystem::path& path, std::string_v
     if (checksum(type, payload) != expected) {
       break;
     }
-    log.frames.push_back({type, std::string(payload)});
+    visit(type, payload);
     rest.remove_prefix(kHeaderSize + length);
   }
-  log.torn_bytes = rest.size();
+  return rest.size();
+}
+
+Result<FrameLog> read_frame_log(const std::filesystem::path& path, std::string_view magic) {
+  FrameLog log;
+  JOULESCALE_TRY_ASSIGN(
+      log.torn_bytes,
+      visit_frame_log(path, magic, [&](std::uint8_t type, std::string_view payload) {
+        log.frames.push_back({type, std::string(payload)});
+      }));
   return log;
 }
 

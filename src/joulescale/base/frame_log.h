@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,6 +61,13 @@ struct FrameLog {
 /// All whole frames from the start to the first that is torn or damaged. A file that is shorter
 /// than the magic counts as empty and torn; one with another magic is an error.
 Result<FrameLog> read_frame_log(const std::filesystem::path& path, std::string_view magic);
+
+/// The same, one frame at a time, for logs of millions of frames: calls visit(type, payload) for
+/// each and returns the torn bytes.
+Result<std::size_t> visit_frame_log(
+    const std::filesystem::path& path,
+    std::string_view magic,
+    const std::function<void(std::uint8_t type, std::string_view payload)>& visit);
 
 /// Little-endian encoding of frame payloads.
 class PayloadWriter {

@@ -28,7 +28,7 @@ std::int64_t axis_or(const RunRecord& run,
 
 auto order_key(const RunRecord& run) {
   return std::make_tuple(run.study ? run.study->name : std::string(),
-                         run.devices.count,
+                         integer_axis(run, "devices").value_or(run.devices.count),
                          axis_or(run, "local_batch_size", &TrainingRecord::local_batch_size),
                          axis_or(run, "global_batch_size", &TrainingRecord::global_batch_size),
                          axis_or(run, "accumulation_steps", &TrainingRecord::accumulation_steps),
@@ -145,10 +145,10 @@ StoredRuns read_run_directories(const fs::path& directory) {
 }
 
 void order_runs(StoredRuns& stored) {
-  std::stable_sort(
-      stored.runs.begin(), stored.runs.end(), [](const StoredRun& a, const StoredRun& b) {
-        return order_key(a.record) < order_key(b.record);
-      });
+  std::sort(stored.runs.begin(), stored.runs.end(), [](const StoredRun& a, const StoredRun& b) {
+    return std::make_pair(order_key(a.record), a.directory) <
+           std::make_pair(order_key(b.record), b.directory);
+  });
   std::set<std::string> ids;
   std::vector<StoredRun> distinct;
   for (StoredRun& run : stored.runs) {

@@ -17,6 +17,14 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Row = std::vector<std::string>;
 
+std::string underline(const std::vector<std::size_t>& widths) {
+  std::string line;
+  for (const std::size_t width : widths) {
+    line += (line.empty() ? "" : "  ") + std::string(width, '-');
+  }
+  return line + "\n";
+}
+
 /// Columns padded to their widest cell, the first row underlined.
 std::string format_table(const std::vector<Row>& rows) {
   std::vector<std::size_t> widths(rows.front().size());
@@ -33,11 +41,7 @@ std::string format_table(const std::vector<Row>& rows) {
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
-    if (&row == &rows.front()) {
-      for (const std::size_t width : widths) {
-        text += std::string(width, '-') + (&width == &widths.back() ? "\n" : "  ");
-      }
-    }
+    text += &row == &rows.front() ? underline(widths) : "";
   }
   return text;
 }

@@ -48,18 +48,15 @@ std::string format_duration(Seconds duration) {
   return fmt::format("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
 }
 
-Progress::Progress(std::FILE* out, bool terminal, std::size_t total, std::size_t done)
-    : out_(out),
-      terminal_(terminal),
-      total_(total),
-      done_(done),
-      started_(system_clock().monotonic_now()) {}
+Progress::Progress(std::FILE* out, bool terminal, std::size_t total)
+    : out_(out), terminal_(terminal), total_(total), started_(system_clock().monotonic_now()) {}
 
-void Progress::begin_run(const std::string& name, int attempt) {
+void Progress::begin_run(const std::string& name, int attempt, std::size_t position) {
+  position_ = position;
   name_ = attempt > 1 ? fmt::format("{} (attempt {})", name, attempt) : name;
   run_started_ = system_clock().monotonic_now();
   if (!terminal_) {
-    say(fmt::format("{}/{} {}: started", done_ + 1, total_, name_));
+    say(fmt::format("{}/{} {}: started", position_, total_, name_));
   }
 }
 
@@ -71,12 +68,12 @@ void Progress::tick(std::optional<Seconds> left) {
   if (!terminal_ || out_ == nullptr) {
     return;
   }
-  const std::size_t filled = total_ == 0 ? kBarWidth : done_ * kBarWidth / total_;
+  const std::size_t filled = total_ == 0 ? kBarWidth : (position_ - 1) * kBarWidth / total_;
   fmt::print(out_,
              "\r\033[K[{}{}] {}/{} {}  {}{}",
              std::string(filled, '#'),
              std::string(kBarWidth - filled, '-'),
-             done_ + 1,
+             position_,
              total_,
              name_,
              format_duration(to_seconds(system_clock().monotonic_now() - started_)),
@@ -87,10 +84,9 @@ void Progress::tick(std::optional<Seconds> left) {
 void Progress::end_run(const std::string& detail, std::optional<Seconds> left) {
   const std::string took = format_duration(elapsed_of_run());
   if (detail.empty()) {
-    ++done_;
-    say(fmt::format("{}/{} {}: done in {}{}", done_, total_, name_, took, left_text(left)));
+    say(fmt::format("{}/{} {}: done in {}{}", position_, total_, name_, took, left_text(left)));
   } else {
-    say(fmt::format("{}/{} {}: failed after {}: {}", done_ + 1, total_, name_, took, detail));
+    say(fmt::format("{}/{} {}: failed after {}: {}", position_, total_, name_, took, detail));
   }
 }
 

@@ -39,11 +39,11 @@ std::string format_duration(Seconds duration);
 
 class Progress {
  public:
-  /// `out`: nullptr to say nothing. `total`: runs of the study, `done`: those that are complete
-  /// already.
-  Progress(std::FILE* out, bool terminal, std::size_t total, std::size_t done);
+  /// `out`: nullptr to say nothing. `total`: runs of the study.
+  Progress(std::FILE* out, bool terminal, std::size_t total);
 
-  void begin_run(const std::string& name, int attempt);
+  /// `position`: from 1 to `total`.
+  void begin_run(const std::string& name, int attempt, std::size_t position);
   /// Redraws the line; `left`: of the whole sweep from now on. Does nothing in a log.
   void tick(std::optional<Seconds> left);
   /// `detail`: "" for a run that is done.
@@ -58,7 +58,7 @@ class Progress {
   std::FILE* out_;
   bool terminal_;
   std::size_t total_;
-  std::size_t done_;
+  std::size_t position_ = 0;
   std::string name_;
   Nanoseconds started_{0};
   Nanoseconds run_started_{0};

@@ -55,10 +55,15 @@ struct Outcome {
 
 class Sweep {
  public:
-  Sweep(const StudySpec& spec, const StudyDirectory& directory, Progress& progress)
+  /// `total`: runs of the study.
+  Sweep(const StudySpec& spec,
+        const StudyDirectory& directory,
+        Progress& progress,
+        std::size_t total)
       : spec_(spec),
         directory_(directory),
         progress_(progress),
+        total_(total),
         launcher_(make_launcher(spec.launcher.kind)) {}
 
   void learn_duration(const Configuration& configuration, Seconds duration) {
@@ -83,6 +88,7 @@ class Sweep {
   const StudySpec& spec_;
   const StudyDirectory& directory_;
   Progress& progress_;
+  std::size_t total_;
   std::unique_ptr<Launcher> launcher_;
   SignalQueue signals_;
   TimeEstimate estimate_;
@@ -126,7 +132,7 @@ Result<void> Sweep::complete(const PlannedRun& run, LaunchRequest& request) {
 
 Result<Outcome> Sweep::attempt(const PlannedRun& run, int number, LaunchRequest& request) {
   request.log_file = directory_.log_file(run.name, number);
-  progress_.begin_run(run.name, number);
+  progress_.begin_run(run.name, number, total_ - waiting_.size() + 1);
   JOULESCALE_TRY(launcher_->start(request));
   const int status = wait_for_end();
   JOULESCALE_TRY(directory_.finish_attempt(run.name, number, {status, stop_signal_.has_value()}));
@@ -244,12 +250,11 @@ Result<int> run_work(const StudySpec& spec,
                      bool quiet) {
   JOULESCALE_TRY_ASSIGN(const fs::path program, own_program());
   const std::size_t total = work.done.size() + work.left.size();
-  Progress progress(
-      quiet ? nullptr : stderr, ::isatty(STDERR_FILENO) == 1, total, work.done.size());
+  Progress progress(quiet ? nullptr : stderr, ::isatty(STDERR_FILENO) == 1, total);
   if (!work.done.empty()) {
     progress.say(fmt::format("{} of {} runs are done already", work.done.size(), total));
   }
-  Sweep sweep(spec, directory, progress);
+  Sweep sweep(spec, directory, progress, total);
   for (std::size_t i = 0; i < work.done.size(); ++i) {
     JOULESCALE_TRY(directory.write_study_record(spec, work.done[i]));
     sweep.learn_duration(work.done[i].configuration, work.durations[i]);

@@ -19,7 +19,7 @@ namespace joulescale {
 namespace {
 
 constexpr auto kStopGrace = std::chrono::seconds(10);
-constexpr auto kLeftoverGrace = std::chrono::seconds(5);
+constexpr auto kLeftoverGrace = std::chrono::seconds(2);
 constexpr auto kPoll = std::chrono::milliseconds(500);
 
 /// Waits for the run to end; stops its whole process group on a signal.

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the processes of a node told through their marks: regions with their energy, counters,
+// ranks, and the training's own record. Reads each file once, front to back.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "joulescale/base/error.h"
+#include "joulescale/monitor/node_meter.h"
+#include "joulescale/record/run_record.h"
+
+namespace joulescale {
+
+struct MarksSummary {
+  std::vector<RegionRecord> regions;     // by name
+  int registered_ranks = 0;              // different rank numbers of kRank frames
+  std::optional<std::uint64_t> samples;  // summed over processes
+  std::optional<std::uint64_t> updates;  // the most of any process: each rank counts each step
+  /// Merged from all kTraining frames; with phases, once a process sent one.
+  std::optional<TrainingRecord> training;
+  std::vector<std::string> notes;  // files that could not be read
+};
+
+/// Summarises the *.marks files of `directory`. A region's energy is the node's between its begin
+/// and end, clipped to the run, divided by the processes that share the node: the registered ranks,
+/// and each process that wrote marks without registering. So one region's energy over all ranks
+/// never exceeds the node's. Visits of a region inside itself count once. A missing directory is an
+/// empty summary.
+MarksSummary summarise_marks(const std::filesystem::path& directory,
+                             const NodeCurves& curves,
+                             Nanoseconds begin,
+                             Nanoseconds end);
+
+}  // namespace joulescale

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "joulescale/monitor/merge.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "joulescale/base/file.h"
+#include "joulescale/monitor/training_merge.h"
+#include "joulescale/record/run_json.h"
+
+namespace joulescale {
+namespace {
+
+template <typename T>
+void add_optional(const std::optional<T>& from, std::optional<T>& into) {
+  if (from) {
+    into = into.value_or(T{}) + *from;
+  }
+}
+
+/// Uncertainties of different instruments are independent.
+void add_uncertainty(const std::optional<Joules>& from, std::optional<Joules>& into) {
+  if (from) {
+    into = Joules(std::hypot(into.value_or(Joules(0.0)).value(), from->value()));
+  }
+}
+
+/// A component in which one part is weaker than the others has the weaker provenance.
+Provenance weaker(Provenance a, Provenance b) { return std::max(a, b); }
+
+void add_component(const GroupEnergy& group, ComponentMap& components) {
+  const auto [entry, is_new] = components.try_emplace(group.component, group.energy);
+  if (is_new) {
+    return;
+  }
+  ComponentEnergy& component = entry->second;
+  component.energy += group.energy.energy;
+  add_uncertainty(group.energy.uncertainty, component.uncertainty);
+  component.provenance = weaker(component.provenance, group.energy.provenance);
+  // The cross-check is one only if it covers every part.
+  if (component.integrated && group.energy.integrated) {
+    component.integrated = *component.integrated + *group.energy.integrated;
+  } else {
+    component.integrated.reset();
+  }
+}
+
+/// Adds a counted group to a node's or the run's sums.
+void add_to_sums(const GroupEnergy& group,
+                 std::optional<Joules>& measured,
+                 std::optional<Joules>& estimated) {
+  if (group.counted) {
+    const bool is_estimate = group.energy.provenance == Provenance::kEstimated;
+    add_optional(std::optional(group.energy.energy), is_estimate ? estimated : measured);
+  }
+}
+
+void finish_energy(EnergyRecord& energy, const std::set<std::string>& included) {
+  energy.total_includes.assign(included.begin(), included.end());
+  if (energy.total || energy.estimated) {
+    energy.total_with_estimates =
+        energy.total.value_or(Joules(0.0)) + energy.estimated.value_or(Joules(0.0));
+  }
+  std::set<std::string> accuracies;
+  for (const std::string& name : included) {
+    accuracies.insert(fmt::format("{}: {}", name, energy.components.at(name).instrument_accuracy));
+  }
+  energy.instrument_accuracy = fmt::format("{}", fmt::join(accuracies, "; "));
+}
+
+void add_energy(std::span<const NodeReport> nodes, RunRecord& run) {
+  std::set<std::string> seen_gpus;
+  std::set<std::string> included;
+  for (const NodeReport& report : nodes) {
+    NodeRecord& node = run.nodes.emplace_back();
+    node.host = report.part.nodes.empty() ? report.identity : report.part.nodes.front().host;
+    for (const GroupEnergy& group : report.groups) {
+      if (group.component == "gpu" && !seen_gpus.insert(group.group).second) {
+        run.flags.emplace_back("duplicate_source");
+        continue;
+      }
+      add_component(group, node.components);
+      add_component(group, run.energy.components);
+      add_to_sums(group, node.energy, node.estimated);
+      add_to_sums(group, run.energy.total, run.energy.estimated);
+      if (group.counted && group.energy.provenance != Provenance::kEstimated) {
+        add_uncertainty(group.energy.uncertainty, run.energy.total_uncertainty);
+        included.insert(group.component);
+      }
+    }
+  }
+  finish_energy(run.energy, included);
+}
+
+void add_regions(std::span<const NodeReport> nodes, RunRecord& run) {
+  std::map<std::string, RegionRecord> regions;
+  for (const NodeReport& report : nodes) {
+    for (const RegionRecord& part : report.part.regions) {
+      RegionRecord& region = regions[part.name];
+      region.name = part.name;
+      region.count += part.count;
+      region.duration += part.duration;
+      add_optional(part.energy, region.energy);
+      add_optional(part.estimated, region.estimated);
+      add_optional(part.uncertainty, region.uncertainty);
+    }
+  }
+  for (auto& [name, region] : regions) {
+    run.regions.push_back(std::move(region));
+  }
+}
+
+void add_training(const TrainingRecord& part, RunRecord& run) {
+  if (!run.training) {
+    run.training = part;
+    return;
+  }
+  TrainingRecord& training = *run.training;
+  TrainingRecord summed = part;
+  add_optional(training.samples, summed.samples);
+  if (training.updates) {
+    summed.updates = std::max(*training.updates, summed.updates.value_or(0));
+  }
+  for (auto& [name, phase] : summed.phases) {
+    if (const auto other = training.phases.find(name); other != training.phases.end()) {
+      phase.duration += other->second.duration;
+      add_optional(other->second.energy, phase.energy);
+      add_optional(other->second.estimated, phase.estimated);
+      add_optional(other->second.uncertainty, phase.uncertainty);
+    }
+  }
+  overlay_training(summed, training);
+}
+
+void add_devices(std::span<const NodeReport> nodes, RunRecord& run) {
+  std::set<std::string> gpus;
+  int registered = 0;
+  for (const NodeReport& report : nodes) {
+    gpus.insert(report.gpus.begin(), report.gpus.end());
+    registered += report.registered_ranks;
+  }
+  if (!gpus.empty()) {
+    run.devices = {"gpu", static_cast<int>(gpus.size())};
+  } else {
+    const int launched = static_cast<int>(run.ranks.size());
+    run.devices = {"cpu_rank", std::max({1, registered, launched})};
+  }
+  run.device_hours = run.devices.count * hours(run.duration);
+}
+
+/// The first rank that failed, else 0.
+void add_status(RunRecord& run) {
+  run.exit_status = 0;
+  for (const RankRecord& rank : run.ranks) {
+    if (rank.signal || rank.exit_status.value_or(0) != 0) {
+      run.exit_status = rank.exit_status;
+      run.signal = rank.signal;
+      return;
+    }
+  }
+}
+
+void add_parts(std::span<const NodeReport> nodes, RunRecord& run) {
+  std::set<std::string> flags(run.flags.begin(), run.flags.end());
+  for (const NodeReport& report : nodes) {
+    const RunRecord& part = report.part;
+    run.duration = std::max(run.duration, part.duration);
+    run.ranks.insert(run.ranks.end(), part.ranks.begin(), part.ranks.end());
+    run.sources.insert(run.sources.end(), part.sources.begin(), part.sources.end());
+    flags.insert(part.flags.begin(), part.flags.end());
+    add_optional(part.power.peak, run.power.peak);
+    add_optional(part.overhead.cpu_time, run.overhead.cpu_time);
+    if (part.overhead.peak_rss_bytes) {
+      run.overhead.peak_rss_bytes =
+          std::max(run.overhead.peak_rss_bytes.value_or(0), *part.overhead.peak_rss_bytes);
+    }
+    if (part.training) {
+      add_training(*part.training, run);
+    }
+  }
+  if (!nodes.empty()) {
+    run.hardware = nodes.front().part.hardware;
+  }
+  std::ranges::sort(run.ranks, {}, &RankRecord::rank);
+  run.flags.assign(flags.begin(), flags.end());
+}
+
+/// What the environment says of the batch job; its own energy figure is added later by others.
+std::optional<SchedulerRecord> scheduler_of(const LaunchInfo& launch) {
+  const auto text = [&](const char* name) -> std::optional<std::string> {
+    const auto found = launch.environment.find(name);
+    return found == launch.environment.end() ? std::nullopt : std::optional(found->second);
+  };
+  SchedulerRecord scheduler;
+  scheduler.job_id = text("SLURM_JOB_ID");
+  scheduler.partition = text("SLURM_JOB_PARTITION");
+  return scheduler.job_id ? std::optional(scheduler) : std::nullopt;
+}
+
+}  // namespace
+
+RunRecord merge_run(const LaunchInfo& launch, std::span<const NodeReport> nodes) {
+  RunRecord run;
+  run.id = launch.id;
+  run.command = launch.command;
+  run.started_at = launch.started_at;
+  run.launch = {launch.key, launch.launcher};
+  run.version = launch.version;
+  run.study = launch.study;
+  run.scheduler = scheduler_of(launch);
+  run.flags = launch.flags;
+  add_energy(nodes, run);
+  add_parts(nodes, run);
+  add_regions(nodes, run);
+  add_devices(nodes, run);
+  add_status(run);
+  if (run.energy.total && run.duration.value() > 0.0) {
+    run.power.mean = *run.energy.total / run.duration;
+  }
+  return run;
+}
+
+Result<RunRecord> finish_run(const std::filesystem::path& path) {
+  const RunDirectory directory{path};
+  JOULESCALE_TRY_ASSIGN(const std::string launch_text, read_file(directory.launch_file()));
+  auto launch = parse_launch(launch_text);
+  if (!launch) {
+    return std::move(launch).error().with_context(directory.launch_file().native());
+  }
+  std::error_code error;
+  std::set<std::filesystem::path> files;  // in a fixed order
+  for (const auto& entry : std::filesystem::directory_iterator(directory.nodes(), error)) {
+    const NodeDirectory node{entry.path()};
+    if (std::filesystem::exists(node.report(), error)) {
+      files.insert(node.report());
+    }
+  }
+  std::vector<NodeReport> nodes;
+  std::size_t num_ranks = 0;
+  for (const auto& file : files) {
+    JOULESCALE_TRY_ASSIGN(const std::string text, read_file(file));
+    auto report = parse_node_report(text);
+    if (!report) {
+      return std::move(report).error().with_context(file.native());
+    }
+    num_ranks += report->part.ranks.size();
+    nodes.push_back(std::move(report).value());
+  }
+  if (num_ranks < static_cast<std::size_t>(launch->expected_ranks)) {
+    return Error(ErrorCode::kUnavailable,
+                 fmt::format("'{}' is not finished: {} of {} ranks have ended",
+                             path.native(),
+                             num_ranks,
+                             launch->expected_ranks));
+  }
+  RunRecord run = merge_run(*launch, nodes);
+  JOULESCALE_TRY(write_file_atomic(directory.run_file(), format_run_record(run), 0600));
+  return run;
+}
+
+}  // namespace joulescale

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The nodes' reports into the record of the run: a pure function of launch.json and the node.json
+// files (whose regions come from the marks), so that anyone may repeat it at any time.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "joulescale/base/error.h"
+#include "joulescale/monitor/launch.h"
+#include "joulescale/monitor/node_report.h"
+#include "joulescale/record/run_record.h"
+
+namespace joulescale {
+
+/// Each GPU (by UUID) counts once, whatever number of nodes' reports hold it, and every other
+/// source once a node.
+RunRecord merge_run(const LaunchInfo& launch, std::span<const NodeReport> nodes);
+
+/// Merges a run directory and puts run.json in place, whole or not at all. An error if the launch
+/// is not finished or a file is damaged.
+Result<RunRecord> finish_run(const std::filesystem::path& directory);
+
+}  // namespace joulescale

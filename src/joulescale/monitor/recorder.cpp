@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "joulescale/monitor/recorder.h"
+
+#include <time.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <utility>
+
+namespace joulescale {
+namespace {
+
+constexpr Nanoseconds kSecond = std::chrono::seconds(1);
+constexpr Nanoseconds kClockStep = std::chrono::milliseconds(500);
+
+/// CLOCK_BOOTTIME counts suspended time, CLOCK_MONOTONIC does not.
+Nanoseconds boot_time_now() {
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return std::chrono::seconds(now.tv_sec) + Nanoseconds(now.tv_nsec);
+}
+
+}  // namespace
+
+Recorder::Recorder(Sampler& sampler, JournalWriter journal, Clock& clock)
+    : sampler_(sampler), clock_(clock), journal_(std::move(journal)) {
+  const Nanoseconds now = clock_.monotonic_now();
+  wall_offset_ = clock_.wall_now() - now;
+  boot_offset_ = boot_time_now() - now;
+  next_second_ = now + kSecond;
+  note_journal(journal_->start(now, wall_offset_, boot_offset_));
+  thread_ = std::thread([this] { run(); });
+}
+
+Recorder::~Recorder() { finish(); }
+
+void Recorder::finish() {
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+}
+
+std::set<Domain> Recorder::wait_for_domains(std::set<Domain> wanted, Nanoseconds deadline) {
+  std::unique_lock lock(mutex_);
+  opened_.wait_until(lock, std::chrono::steady_clock::time_point(deadline), [&] {
+    for (const Domain domain : open_domains_) {
+      wanted.erase(domain);
+    }
+    return wanted.empty();
+  });
+  return wanted;
+}
+
+void Recorder::command_began(Nanoseconds time) {
+  const std::lock_guard lock(mutex_);
+  pending_begin_ = time;
+}
+
+void Recorder::command_ended(Nanoseconds time, bool by_signal, int status) {
+  const std::lock_guard lock(mutex_);
+  pending_end_ = {time, by_signal, status};
+}
+
+void Recorder::note_journal(const Result<void>& written) {
+  if (!written) {
+    journal_error_ = written.error().text();
+    journal_.reset();  // a journal with a hole would be read as one without
+  }
+}
+
+void Recorder::write_command_marks() {
+  std::optional<Nanoseconds> begin;
+  std::optional<CommandEnd> end;
+  {
+    const std::lock_guard lock(mutex_);
+    begin = std::exchange(pending_begin_, std::nullopt);
+    end = std::exchange(pending_end_, std::nullopt);
+  }
+  if (begin && journal_) {
+    note_journal(journal_->begin(*begin));
+  }
+  if (end && journal_) {
+    note_journal(journal_->end(end->time, end->by_signal, end->status));
+  }
+}
+
+void Recorder::run() {
+  while (true) {
+    auto event = sampler_.next_event(next_second_);
+    if (event) {
+      take(*event);
+    }
+    write_command_marks();
+    const Nanoseconds now = clock_.monotonic_now();
+    if (now >= next_second_) {
+      once_a_second(now);
+    }
+    if (!event && sampler_.drained()) {
+      break;
+    }
+  }
+  if (journal_) {
+    note_journal(journal_->sync());
+  }
+}
+
+void Recorder::once_a_second(Nanoseconds now) {
+  next_second_ = now + kSecond;
+  if (journal_) {
+    note_journal(journal_->sync());
+  }
+  const Nanoseconds before = clock_.monotonic_now();
+  const Nanoseconds wall_offset = clock_.wall_now() - before;
+  const Nanoseconds boot_offset = boot_time_now() - before;
+  const bool slept = boot_offset - boot_offset_ > kClockStep;
+  suspended_ = suspended_ || slept;
+  clock_stepped_ =
+      clock_stepped_ || (!slept && std::chrono::abs(wall_offset - wall_offset_) > kClockStep);
+  wall_offset_ = wall_offset;
+  boot_offset_ = boot_offset;
+}
+
+void Recorder::take(SamplerEvent& event) {
+  switch (event.kind) {
+    case SamplerEvent::Kind::kOpened: {
+      const std::size_t number = meter_.add_sensor(event.channels, event.sample_period);
+      meter_number_[event.sensor] = number;
+      if (journal_) {
+        note_journal(journal_->sensor(number, event.sample_period, event.channels));
+      }
+      const std::lock_guard lock(mutex_);
+      for (const Channel& channel : event.channels) {
+        if (channel.provenance != Provenance::kEstimated) {
+          open_domains_.insert(channel.domain);
+        }
+      }
+      opened_.notify_all();
+      [[fallthrough]];
+    }
+    case SamplerEvent::Kind::kFailed:
+      devices_.insert(devices_.end(), event.devices.begin(), event.devices.end());
+      sources_.push_back({event.name, event.error, std::move(event.notes)});
+      break;
+    case SamplerEvent::Kind::kReadings: {
+      const std::size_t number = meter_number_.at(event.sensor);
+      if (event.missed > 0) {
+        meter_.add_missed(number, event.missed);
+        if (journal_) {
+          note_journal(journal_->missed(number, event.missed));
+        }
+      }
+      meter_.add(number, event.readings);
+      if (journal_) {
+        note_journal(journal_->readings(number, event.readings));
+      }
+      break;
+    }
+  }
+}
+
+}  // namespace joulescale

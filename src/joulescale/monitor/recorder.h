@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Takes the sampler's events into the journal and the node's meter, on a thread of its own, so that
+// neither a slow disk nor a slow source holds up the command.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "joulescale/base/clock.h"
+#include "joulescale/monitor/journal.h"
+#include "joulescale/monitor/node_meter.h"
+#include "joulescale/monitor/sampler.h"
+
+namespace joulescale {
+
+/// What became known about a source.
+struct SourceNews {
+  std::string name;
+  std::string error;  // why it is not available; empty if it is
+  std::vector<std::string> notes;
+};
+
+class Recorder {
+ public:
+  /// The sampler must outlive the recorder.
+  Recorder(Sampler& sampler, JournalWriter journal, Clock& clock);
+  /// finish()es if that was not done; the sampler must be stopped before.
+  ~Recorder();
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  /// Waits until a sensor (no estimate) of each domain is open; returns those still missing at
+  /// `deadline`.
+  std::set<Domain> wait_for_domains(std::set<Domain> wanted, Nanoseconds deadline);
+  /// Thread safe.
+  void command_began(Nanoseconds time);
+  void command_ended(Nanoseconds time, bool by_signal, int status);
+  /// Waits for the thread to take what is left; call it after Sampler::stop().
+  void finish();
+
+  // After finish():
+  NodeMeter& meter() { return meter_; }
+  const std::vector<DeviceInfo>& devices() const { return devices_; }
+  const std::vector<SourceNews>& sources() const { return sources_; }
+  /// Why the journal is not complete; empty if it is.
+  const std::string& journal_error() const { return journal_error_; }
+  bool clock_stepped() const { return clock_stepped_; }
+  bool suspended() const { return suspended_; }
+
+ private:
+  struct CommandEnd {
+    Nanoseconds time{0};
+    bool by_signal = false;
+    int status = 0;
+  };
+
+  void run();
+  void take(SamplerEvent& event);
+  void once_a_second(Nanoseconds now);
+  void write_command_marks();
+  void note_journal(const Result<void>& written);
+
+  Sampler& sampler_;
+  Clock& clock_;
+  std::optional<JournalWriter> journal_;
+  NodeMeter meter_;
+  std::map<std::size_t, std::size_t> meter_number_;  // of a sampler's sensor
+  std::vector<DeviceInfo> devices_;
+  std::vector<SourceNews> sources_;
+  std::string journal_error_;
+  bool clock_stepped_ = false;
+  bool suspended_ = false;
+  Nanoseconds wall_offset_{0};
+  Nanoseconds boot_offset_{0};
+  Nanoseconds next_second_{0};
+
+  std::mutex mutex_;
+  std::condition_variable opened_;
+  std::set<Domain> open_domains_;
+  std::optional<Nanoseconds> pending_begin_;
+  std::optional<CommandEnd> pending_end_;
+  std::thread thread_;
+};
+
+}  // namespace joulescale

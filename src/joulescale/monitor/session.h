@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command's life under the monitor: start, signals, end, and what it leaves behind.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "joulescale/base/clock.h"
+#include "joulescale/monitor/command_process.h"
+#include "joulescale/monitor/signal_relay.h"
+#include "joulescale/monitor/signals.h"
+#include "joulescale/monitor/witness.h"
+
+namespace joulescale {
+
+struct CommandRun {
+  Nanoseconds began{0};
+  Nanoseconds ended{0};
+  CommandStatus status;
+  bool left_children = false;  // processes of the command that go on
+};
+
+/// Takes the signals of the process at construction; make it before any thread is started.
+class CommandSession {
+ public:
+  explicit CommandSession(Clock& clock);
+
+  /// A signal that asks to end has come before the command was started.
+  std::optional<int> cancelled();
+  /// Starts the command. Afterwards `run().began` is set. False: exec failed, status() tells.
+  Result<bool> start(const std::vector<std::string>& command,
+                     const std::vector<std::string>& environment);
+  /// Relays signals until the command, and with `wait_for_children` all it left behind, has ended.
+  void wait(bool wait_for_children);
+
+  const CommandRun& run() const { return run_; }
+  const std::string& exec_error() const { return exec_error_; }
+
+ private:
+  void reap();
+  void mirror_stop(int stop_signal) const;
+  void wait_for_descendants();
+
+  Clock& clock_;
+  std::set<int> inherited_descriptors_;
+  SignalState signals_;
+  Witness witness_;
+  SignalRelay relay_;
+  sigset_t awaited_{};
+  pid_t command_ = -1;
+  CommandRun run_;
+  std::string exec_error_;
+};
+
+}  // namespace joulescale

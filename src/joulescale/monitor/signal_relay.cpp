@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "joulescale/monitor/signal_relay.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace joulescale {
+namespace {
+
+/// A launcher that signals the processes of a group one by one is done within this time.
+constexpr Nanoseconds kBroadcastWindow = std::chrono::milliseconds(20);
+constexpr Nanoseconds kWitnessPatience = std::chrono::milliseconds(500);
+
+}  // namespace
+
+void SignalRelay::set_command(pid_t pid, Nanoseconds started) {
+  command_ = pid;
+  command_started_ = started;
+}
+
+void SignalRelay::take(const siginfo_t& info) {
+  if (info.si_pid == ::getpid() && info.si_code <= 0) {
+    return;  // our own: SIGPIPE of a closed standard error, SIGXFSZ of a full file
+  }
+  pending_.push_back(
+      {info.si_signo, info.si_code == SI_QUEUE, info.si_value, clock_.monotonic_now()});
+}
+
+std::optional<Nanoseconds> SignalRelay::next_deadline() const {
+  if (pending_.empty()) {
+    return std::nullopt;
+  }
+  return pending_.front().time + kBroadcastWindow;
+}
+
+void SignalRelay::relay_due() {
+  const Nanoseconds now = clock_.monotonic_now();
+  if (pending_.empty() || now < pending_.front().time + kBroadcastWindow) {
+    return;
+  }
+  witness_.catch_up(kWitnessPatience);
+  std::erase_if(pending_, [&](const Pending& pending) {
+    if (now < pending.time + kBroadcastWindow) {
+      return false;
+    }
+    // The witness may have been late; a report of the same signal within its patience is the same
+    // broadcast.
+    if (!witness_.saw(pending.signal, pending.time, kWitnessPatience, command_started_)) {
+      send(pending);
+    }
+    return true;
+  });
+}
+
+void SignalRelay::send(const Pending& pending) const {
+  if (command_ <= 0) {
+    return;
+  }
+  if (pending.has_value) {
+    ::sigqueue(command_, pending.signal, pending.value);
+  } else {
+    ::kill(command_, pending.signal);
+  }
+}
+
+}  // namespace joulescale

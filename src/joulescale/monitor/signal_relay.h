@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Passes signals on to the command exactly once: those that reached the monitor alone.
+#pragma once
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include <optional>
+#include <vector>
+
+#include "joulescale/base/clock.h"
+#include "joulescale/monitor/witness.h"
+
+namespace joulescale {
+
+/// Not thread safe.
+class SignalRelay {
+ public:
+  SignalRelay(Witness& witness, Clock& clock) : witness_(witness), clock_(clock) {}
+
+  /// The command exists from `started` on: what was sent to the group before did not reach it.
+  void set_command(pid_t pid, Nanoseconds started);
+  /// A signal taken by sigtimedwait().
+  void take(const siginfo_t& info);
+  /// Decides about signals that have waited long enough for the witness.
+  void relay_due();
+  /// When relay_due() has something to do next.
+  std::optional<Nanoseconds> next_deadline() const;
+
+ private:
+  struct Pending {
+    int signal = 0;
+    bool has_value = false;  // sent with sigqueue()
+    sigval value{};
+    Nanoseconds time{0};
+  };
+  void send(const Pending& pending) const;
+
+  Witness& witness_;
+  Clock& clock_;
+  pid_t command_ = -1;
+  Nanoseconds command_started_{0};
+  std::vector<Pending> pending_;
+};
+
+}  // namespace joulescale

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// A process of ours in the monitor's process group that reports which signals it receives. A signal
+// that reaches the witness too was sent to the whole group (terminal, kill -PGID, a launcher's
+// step), so the command has it already; one that reaches the monitor alone must be passed on.
+#pragma once
+
+#include <sys/types.h>
+
+#include <deque>
+#include <string>
+
+#include "joulescale/base/clock.h"
+#include "joulescale/base/unique_fd.h"
+
+namespace joulescale {
+
+class Witness {
+ public:
+  /// Forks the witness; call it before any thread is started and after take_signals(). Without a
+  /// witness (fork failed) no signal counts as seen.
+  Witness();
+  /// Ends and reaps it.
+  ~Witness();
+  Witness(const Witness&) = delete;
+  Witness& operator=(const Witness&) = delete;
+
+  pid_t pid() const { return pid_; }
+  /// Returns when the witness has reported all that it received so far, or after `patience`: on a
+  /// busy machine it may not have run for a while.
+  void catch_up(Nanoseconds patience);
+  /// Whether the witness received the signal within `tolerance` of `time`, and after
+  /// `not_before`; each report counts once.
+  bool saw(int signal, Nanoseconds time, Nanoseconds tolerance, Nanoseconds not_before);
+  void end();
+
+ private:
+  struct Report {
+    int signal = 0;
+    Nanoseconds time{0};
+  };
+  void collect();
+  bool take_acknowledgement();
+
+  pid_t pid_ = -1;
+  UniqueFd reports_fd_;
+  UniqueFd alive_fd_;  // asks for an answer; its end says that the monitor is gone
+  std::string partial_;
+  std::deque<Report> reports_;
+};
+
+}  // namespace joulescale
