@@ -13,12 +13,18 @@ namespace joulescale {
 
 using AddCommand = void (*)(CLI::App& app, int& exit_status);
 
+void add_launch_command(CLI::App& app, int& exit_status);
 void add_monitor_command(CLI::App& app, int& exit_status);
 void add_sensors_command(CLI::App& app, int& exit_status);
+void add_sweep_command(CLI::App& app, int& exit_status);
+void add_train_command(CLI::App& app, int& exit_status);
 
 inline constexpr std::array kCommands = {
     AddCommand{add_sensors_command},
     AddCommand{add_monitor_command},
+    AddCommand{add_train_command},
+    AddCommand{add_sweep_command},
+    AddCommand{add_launch_command},
 };
 
 }  // namespace joulescale

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// joulescale-train: trains a network as one rank of a data-parallel run.
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "joulescale/base/text.h"
+
+#include "apps/joulescale-train/commands.h"
+
+namespace joulescale {
+namespace {
+
+/// For an option that no command knows: the nearest one that is known.
+std::string did_you_mean(const CLI::App& app, const std::string& message) {
+  const auto begin = message.find("--");
+  if (begin == std::string::npos) {
+    return "";
+  }
+  const std::string word = message.substr(begin, message.find_first_of(" =,", begin) - begin);
+  std::vector<std::string> names;
+  const auto collect = [&](const CLI::App& from) {
+    for (const CLI::Option* option : from.get_options()) {
+      for (const auto& name : option->get_lnames()) {
+        names.push_back("--" + name);
+      }
+    }
+  };
+  collect(app);
+  for (const CLI::App* command : app.get_subcommands()) {
+    collect(*command);
+  }
+  const std::vector<std::string_view> candidates(names.begin(), names.end());
+  const auto nearest = nearest_name(word, candidates);
+  return nearest && *nearest != word ? fmt::format("; did you mean {}?", *nearest) : "";
+}
+
+int run(int argc, char** argv) {
+  CLI::App app(
+      "Trains a network as one rank of a data-parallel run (ranks: RANK, WORLD_SIZE, MASTER_ADDR, "
+      "MASTER_PORT, as torchrun sets them, or Open MPI's or Slurm's variables; without any, one "
+      "rank).",
+      "joulescale-train");
+  app.footer(
+      "Example:\n  joulescale-train --model resnet8 --dataset fashion-mnist --train-samples 20000 "
+      "--local-batch-size 64");
+  app.set_version_flag("--version", "joulescale-train " JOULESCALE_VERSION);
+  app.require_subcommand(0, 1);
+  int exit_status = 0;
+  add_training(app, exit_status);
+  add_probe_command(app, exit_status);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {  // --help and --version
+    return app.exit(success);
+  } catch (const CLI::ExtrasError& error) {
+    print_error(fmt::format("unknown argument: {}{}; see joulescale-train --help",
+                            error.what(),
+                            did_you_mean(app, error.what())));
+    return 2;
+  } catch (const CLI::ParseError& error) {
+    print_error(fmt::format("{}; see joulescale-train --help", error.what()));
+    return 2;
+  }
+  return exit_status;
+}
+
+}  // namespace
+
+void print_error(std::string_view text) {
+  std::string line(text);
+  for (char& c : line) {
+    if (c == '\n') {
+      c = ' ';
+    }
+  }
+  fmt::print(stderr, "joulescale-train: {}\n", line);
+}
+
+}  // namespace joulescale
+
+int main(int argc, char** argv) {
+  // Torch reports on stderr what it also throws; the program prints its own line for it.
+  ::setenv("TORCH_CPP_LOG_LEVEL", "FATAL", /*overwrite=*/0);
+  const int status = joulescale::run(argc, argv);
+  std::fflush(nullptr);
+  // Threads of torch may still wait for a rank that is gone: do not wait for them.
+  std::_Exit(status);
+}

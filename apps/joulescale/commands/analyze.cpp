@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// joulescale analyze: fits and scaling of a study.
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "apps/joulescale/commands/commands.h"
+#include "apps/joulescale/commands/study_source.h"
+#include "joulescale/base/file.h"
+#include "joulescale/report/analysis_json.h"
+#include "joulescale/report/measurement_notes.h"
+#include "joulescale/report/table_writers.h"
+
+namespace joulescale {
+namespace {
+
+constexpr const char* kExample =
+    "Example:\n  joulescale analyze my-study --format json > analysis.json\n"
+    "  energy = a * device hours (+ b) and c * h^k for each series, with 95 % intervals";
+
+struct AnalyzeOptions {
+  std::string source;
+  std::string format = "table";
+  bool quiet = false;
+  AnalysisOptions analysis;
+};
+
+std::string format_analysis_tables(const StudyReport& report) {
+  Table fits = fit_table(report);
+  for (const auto& notes : {measurement_notes(report), report.analysis.notes}) {
+    fits.notes.insert(fits.notes.end(), notes.begin(), notes.end());
+  }
+  return format_text_table(fits) + "\n" + format_text_table(scaling_table(report));
+}
+
+Result<void> run_analyze(const AnalyzeOptions& options) {
+  JOULESCALE_TRY_ASSIGN(const StudyReport report, load_study(options.source, options.analysis));
+  if (!options.quiet) {
+    for (const std::string& problem : report.problems) {
+      fmt::print(stderr, "joulescale analyze: left out: {}\n", problem);
+    }
+  }
+  const std::string text = options.format == "json" ? format_analysis_json(report.analysis)
+                                                    : format_analysis_tables(report);
+  return write_all(STDOUT_FILENO, text, "standard output");
+}
+
+}  // namespace
+
+void add_analyze_command(CLI::App& app, int& exit_status) {
+  auto options = std::make_shared<AnalyzeOptions>();
+  CLI::App* command = app.add_subcommand("analyze", "Fits of energy over device hours, and scaling");
+  command->footer(kExample);
+  command
+      ->add_option("SOURCE",
+                   options->source,
+                   "study directory, run directory, directory of runs, catalogue, or CSV of run "
+                   "summaries")
+      ->required();
+  command->add_option("--format", options->format, "table or json")
+      ->check(CLI::IsMember({"table", "json"}))
+      ->capture_default_str();
+  command->add_flag("--allow-mixed-totals",
+                    options->analysis.allow_mixed_totals,
+                    "compare and fit energies whose totals hold different components");
+  command->add_flag("--quiet", options->quiet, "nothing on stderr but errors");
+  command->callback([options, &exit_status] {
+    if (const auto done = run_analyze(*options); !done) {
+      fmt::print(stderr, "joulescale analyze: {}\n", done.error().text());
+      exit_status = exit_status_of(done.error());
+    }
+  });
+}
+
+}  // namespace joulescale

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// joulescale launch: the ranks of a data-parallel program on this machine.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "joulescale/sweep/local/rank_launcher.h"
+
+#include "apps/joulescale/commands/commands.h"
+
+namespace joulescale {
+
+void add_launch_command(CLI::App& app, int& exit_status) {
+  auto* const command =
+      app.add_subcommand("launch", "Start the ranks of a program on this machine");
+  const auto launch = std::make_shared<RankLaunch>();
+  command->add_option("--ranks", launch->num_ranks, "Number of ranks")
+      ->required()
+      ->check(CLI::Range(1, 4096));
+  command
+      ->add_option(
+          "--master-port", launch->master_port, "Port of the rendezvous; default: a free one")
+      ->check(CLI::Range(1, 65535));
+  command
+      ->add_flag("--pass-listen-fd",
+                 launch->pass_listen_fd,
+                 "Give rank 0 the listening socket as --store-listen-fd")
+      ->group("");
+  command
+      ->add_flag("--end-with-parent", launch->end_with_parent, "End when the parent process dies")
+      ->group("");
+  command->add_option("command", launch->argv, "After --: the program and its arguments")
+      ->required();
+  command->footer(
+      "Example: two ranks of a program that reads torchrun's variables\n"
+      "  joulescale launch --ranks 2 -- python train.py --epochs 1");
+  command->callback([launch, &exit_status] { exit_status = launch_ranks(*launch); });
+}
+
+}  // namespace joulescale

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables that list runs one by one.
+#include <array>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "joulescale/report/study_tables.h"
+
+namespace joulescale {
+namespace {
+
+Cell count_cell(const std::optional<std::int64_t>& value) { return value ? Cell(*value) : Cell(); }
+
+Cell number_cell(const std::optional<double>& value) {
+  return value ? Cell(Number{*value}) : Cell();
+}
+
+/// The spread of a single run's energy is the uncertainty of its reading.
+Cell energy_cell(const RunRecord& run, EnergyBasis basis) {
+  const auto energy = basis_energy(run, basis);
+  if (!energy) {
+    return {};
+  }
+  Summary summary;
+  summary.mean = kilowatt_hours(*energy);
+  summary.count = 1;
+  if (basis == EnergyBasis::kMeasured && run.energy.total_uncertainty) {
+    summary.sd = kilowatt_hours(*run.energy.total_uncertainty);
+  }
+  return summary;
+}
+
+std::string series_of(const RunRecord& run) {
+  std::string series = run.study ? run.study->series : "";
+  if (run.study) {
+    for (const std::string& more : run.study->more_series) {
+      series += (series.empty() ? "" : ", ") + more;
+    }
+  }
+  return series;
+}
+
+struct FlagMeaning {
+  std::string_view flag;
+  std::string_view meaning;
+};
+
+/// The flags of a run record (docs/run.schema.json).
+constexpr std::array<FlagMeaning, 17> kFlagMeanings = {{
+    {"device_lost", "a device stopped answering during the run"},
+    {"counter_reset", "a counter started again from zero; energy over the reset is missing"},
+    {"wrap_ambiguous", "a counter may have wrapped more than once between two readings"},
+    {"counter_power_disagree", "the energy counter and the integrated power differ"},
+    {"late_start", "a source came after the command had started"},
+    {"clock_step", "the wall clock was set during the run"},
+    {"suspend", "the machine slept during the run"},
+    {"gap", "readings were missed for longer than a period"},
+    {"shared_node", "other jobs ran on the node; its energy is not the run's alone"},
+    {"launcher_wrapped", "the command is a launcher: nodes other than this one are not measured"},
+    {"recovered", "the record was finished after the run had been killed"},
+    {"no_sensor", "no energy counter could be read"},
+    {"disk_full", "the journal could not be written to its end"},
+    {"mig_parent", "energy is that of the whole GPU, of which the run had a part"},
+    {"devices_not_visible", "devices of the run could not be opened"},
+    {"duplicate_source", "a source was sampled twice and counted once"},
+    {"diverged", "the training diverged; it has no error value"},
+}};
+
+std::string_view meaning_of(std::string_view flag) {
+  for (const FlagMeaning& entry : kFlagMeanings) {
+    if (entry.flag == flag) {
+      return entry.meaning;
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+Table run_table(const StudyReport& report) {
+  const StudyAnalysis& analysis = report.analysis;
+  const std::string label(energy_label(analysis));
+  Table table;
+  table.name = "runs";
+  table.title = "Runs" + (label.empty() ? "" : ": energy" + label);
+  table.columns = {
+      {"id", "run", "", ColumnKind::kText},
+      {"series", "series", "", ColumnKind::kText},
+      {"repetition", "repetition", "", ColumnKind::kNumber},
+      {"devices", "devices", "", ColumnKind::kNumber},
+      {"local_batch_size", "LBS", "", ColumnKind::kNumber},
+      {"global_batch_size", "GBS", "", ColumnKind::kNumber},
+      {"seed", "seed", "", ColumnKind::kNumber},
+      {"started_at", "started (UTC)", "", ColumnKind::kText},
+      {"duration_s", "duration", "s", ColumnKind::kNumber},
+      {analysis.energy_basis == EnergyBasis::kMeasured ? "energy_kwh" : "energy_with_estimates_kwh",
+       "energy" + label,
+       "kWh",
+       ColumnKind::kSummary},
+      {"mean_power_w", "mean power" + label, "W", ColumnKind::kNumber},
+      {"top1_error_percent", "top-1 error", "%", ColumnKind::kNumber},
+      {"status", "status", "", ColumnKind::kText},
+      {"flags", "flags", "", ColumnKind::kText}};
+  for (const RunRecord& run : report.runs) {
+    const TrainingRecord training = run.training.value_or(TrainingRecord{});
+    const auto energy = basis_energy(run, analysis.energy_basis);
+    const bool has_power = energy && run.duration > Seconds(0);
+    table.rows.push_back({run.id,
+                          series_of(run),
+                          run.study ? Cell(std::int64_t{run.study->repetition}) : Cell(),
+                          std::int64_t{run.devices.count},
+                          count_cell(training.local_batch_size),
+                          count_cell(training.global_batch_size),
+                          count_cell(training.seed),
+                          run.started_at,
+                          Number{run.duration.value()},
+                          energy_cell(run, analysis.energy_basis),
+                          has_power ? Cell(Number{(*energy / run.duration).value()}) : Cell(),
+                          number_cell(training.top1_error),
+                          succeeded(run) ? "complete" : failure_reason(run),
+                          fmt::format("{}", fmt::join(run.flags, ", "))});
+  }
+  table.notes = {
+      "\xC2\xB1 of a run's energy: 95 % uncertainty of the reading; mean power: that "
+      "energy by the duration"};
+  return table;
+}
+
+Table flag_table(const StudyReport& report) {
+  std::map<std::string, std::int64_t> num_runs;
+  for (const RunRecord& run : report.runs) {
+    for (const std::string& flag : std::set<std::string>(run.flags.begin(), run.flags.end())) {
+      ++num_runs[flag];
+    }
+  }
+  Table table;
+  table.name = "flags";
+  table.title = "Flags of the runs";
+  table.columns = {{"flag", "flag", "", ColumnKind::kText},
+                   {"runs", "runs", "", ColumnKind::kNumber},
+                   {"meaning", "meaning", "", ColumnKind::kText}};
+  for (const auto& [flag, count] : num_runs) {
+    table.rows.push_back({flag, count, std::string(meaning_of(flag))});
+  }
+  return table;
+}
+
+Table failed_run_table(const StudyReport& report) {
+  Table table;
+  table.name = "failed";
+  table.title = "Runs that failed: listed, not averaged";
+  table.columns = {{"id", "run", "", ColumnKind::kText},
+                   {"series", "series", "", ColumnKind::kText},
+                   {"devices", "devices", "", ColumnKind::kNumber},
+                   {"started_at", "started (UTC)", "", ColumnKind::kText},
+                   {"duration_s", "duration", "s", ColumnKind::kNumber},
+                   {"status", "status", "", ColumnKind::kText}};
+  for (const RunRecord& run : report.runs) {
+    if (!succeeded(run)) {
+      table.rows.push_back({run.id,
+                            series_of(run),
+                            std::int64_t{run.devices.count},
+                            run.started_at,
+                            Number{run.duration.value()},
+                            failure_reason(run)});
+    }
+  }
+  return table;
+}
+
+}  // namespace joulescale

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "joulescale/train/trainer.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "joulescale/models/network.h"
+#include "joulescale/parallel/communicator.h"
+#include "joulescale/train/batch_tensors.h"
+#include "joulescale/train/evaluation.h"
+#include "joulescale/train/interrupt.h"
+#include "joulescale/train/progress.h"
+#include "joulescale/train/sgd.h"
+
+namespace joulescale {
+namespace {
+
+/// What a run works on; made once, before the first update.
+struct Job {
+  TrainOptions options;
+  TrainPlan plan;
+  ImageDataSplits data;
+  Normalization normalization;
+  std::vector<std::uint32_t> samples;  // of the training split
+  std::shared_ptr<Network> network;
+  Device device;
+  torch::Device torch_device;
+};
+
+torch::Device torch_device_of(const Device& device) {
+  return device.is_cuda()
+             ? torch::Device(torch::kCUDA, static_cast<c10::DeviceIndex>(device.index()))
+             : torch::Device(torch::kCPU);
+}
+
+/// A region that ends only when the device has done its work.
+class Phase {
+ public:
+  Phase(MarkWriter& marks, RegionId region, const Device& device)
+      : region_(marks, region), device_(device) {}
+  ~Phase() {
+    try {
+      device_.synchronize();
+    } catch (...) {  // the next call on the device reports it
+    }
+  }
+  Phase(const Phase&) = delete;
+  Phase& operator=(const Phase&) = delete;
+
+ private:
+  ScopedRegion region_;
+  const Device& device_;
+};
+
+struct Regions {
+  explicit Regions(MarkWriter& marks)
+      : data(marks.region("data")),
+        forward(marks.region("forward")),
+        backward(marks.region("backward")),
+        optimizer(marks.region("optimizer")),
+        evaluation(marks.region("evaluation")) {}
+  RegionId data;
+  RegionId forward;
+  RegionId backward;
+  RegionId optimizer;
+  RegionId evaluation;
+};
+
+class Trainer {
+ public:
+  Trainer(const Job& job, const BatchPlan& batches, Communicator& communicator, MarkWriter& marks)
+      : job_(job),
+        batches_(batches),
+        communicator_(communicator),
+        marks_(marks),
+        regions_(marks),
+        inputs_(job.data.train, job.normalization, job.options.local_batch_size, job.torch_device),
+        reducer_(communicator, job.network->parameters()),
+        sgd_(job.network->parameters(), job.options.momentum, job.options.weight_decay),
+        progress_(job.plan.updates,
+                  communicator.rank() == 0 && !job.options.quiet,
+                  ::isatty(STDERR_FILENO) == 1) {}
+
+  Result<std::vector<CurvePoint>> train() {
+    for (std::int64_t epoch = 0; epoch < job_.options.epochs; ++epoch) {
+      JOULESCALE_TRY(train_epoch(epoch));
+    }
+    return std::move(curve_);
+  }
+
+  EvaluationCounts evaluate_test() {
+    const Phase phase(marks_, regions_.evaluation, job_.device);
+    return evaluate(
+        *job_.network, job_.data.test, job_.normalization, job_.torch_device, communicator_);
+  }
+
+ private:
+  Result<void> train_epoch(std::int64_t epoch) {
+    job_.network->train();
+    const auto seed = static_cast<std::uint64_t>(job_.options.seed);
+    order_ = epoch_order(job_.samples, seed, epoch);
+    std::vector<double> loss_sums;  // of this rank's samples, an update
+    for (std::int64_t update = 0; update < batches_.updates_per_epoch(); ++update) {
+      loss_sums.push_back(train_update(epoch, update));
+      if (const int signal_number = interrupt_signal(); signal_number != 0) {
+        return Error(ErrorCode::kCancelled, fmt::format("ended by signal {}", signal_number));
+      }
+    }
+    communicator_.all_reduce_sum(loss_sums);
+    for (std::size_t update = 0; update < loss_sums.size(); ++update) {
+      const auto in_epoch = static_cast<std::int64_t>(update);
+      const std::int64_t number = epoch * batches_.updates_per_epoch() + in_epoch;
+      const std::int64_t samples = batches_.update_samples(in_epoch);
+      curve_.push_back({.epoch = epoch,
+                        .update = number,
+                        .samples = samples,
+                        .learning_rate = learning_rate_at(job_.plan.schedule, number),
+                        .loss = loss_sums[update] / static_cast<double>(samples)});
+    }
+    return {};
+  }
+
+  /// Returns the sum of the losses of this rank's samples.
+  double train_update(std::int64_t epoch, std::int64_t update) {
+    const std::int64_t number = epoch * batches_.updates_per_epoch() + update;
+    const int micro_steps = batches_.micro_steps(update);
+    double loss_sum = 0.0;
+    std::int64_t rank_samples = 0;
+    for (int step = 0; step < micro_steps; ++step) {
+      batches_.micro_batch(update, step, communicator_.rank(), positions_);
+      rank_samples += std::ssize(positions_);
+      loss_sum += pass(epoch, update, step + 1 == micro_steps);
+    }
+    {
+      const Phase phase(marks_, regions_.optimizer, job_.device);
+      sgd_.step(learning_rate_at(job_.plan.schedule, number));
+      reducer_.zero_gradients();
+    }
+    marks_.add(MarkCounter::kSamples, static_cast<std::uint64_t>(rank_samples));
+    marks_.add(MarkCounter::kUpdates, 1);
+    samples_done_ += batches_.update_samples(update);
+    progress_.update(number + 1,
+                     samples_done_,
+                     loss_sum / static_cast<double>(std::max<std::int64_t>(rank_samples, 1)));
+    return loss_sum;
+  }
+
+  /// Forward and backward of the micro-batch at positions_. Gradients are means over the update's
+  /// samples of all ranks: each rank contributes the sum over its own samples times
+  /// world size / samples, and the reducer divides by the world size.
+  double pass(std::int64_t epoch, std::int64_t update, bool reduce) {
+    Batch batch;
+    double weight = static_cast<double>(communicator_.world_size()) /
+                    static_cast<double>(batches_.update_samples(update));
+    {
+      const Phase phase(marks_, regions_.data, job_.device);
+      if (positions_.empty()) {  // a kept last batch with nothing for this rank: it must still
+        weight = 0.0;            // take part in the all-reduce, with a sample that does not count
+        positions_.push_back(0);
+      }
+      for (auto& position : positions_) {
+        position = order_[position];
+      }
+      batch = inputs_.load(
+          positions_, job_.plan.augmentation, static_cast<std::uint64_t>(job_.options.seed), epoch);
+    }
+    torch::Tensor loss;
+    {
+      const Phase phase(marks_, regions_.forward, job_.device);
+      reducer_.before_forward(reduce);
+      loss = torch::nn::functional::cross_entropy(
+          job_.network->forward(batch.images),
+          batch.labels,
+          torch::nn::functional::CrossEntropyFuncOptions().reduction(torch::kSum));
+    }
+    {
+      const Phase phase(marks_, regions_.backward, job_.device);
+      reducer_.before_backward();
+      (loss * weight).backward();
+    }
+    return weight > 0.0 ? loss.item<double>() : 0.0;
+  }
+
+  const Job& job_;
+  const BatchPlan& batches_;
+  Communicator& communicator_;
+  MarkWriter& marks_;
+  Regions regions_;
+  BatchTensors inputs_;
+  GradientReducer reducer_;
+  Sgd sgd_;
+  Progress progress_;
+  std::vector<std::uint32_t> order_;      // sample numbers in the order of the epoch
+  std::vector<std::uint32_t> positions_;  // of the micro-batch at hand
+  std::int64_t samples_done_ = 0;         // of all ranks
+  std::vector<CurvePoint> curve_;
+};
+
+/// Everything that can be wrong with the input is found here, before ranks meet.
+Result<Job> prepare(const TrainOptions& options, const RankEnvironment& ranks, Device device) {
+  JOULESCALE_TRY_ASSIGN(TrainPlan plan, plan_training(options, ranks.world_size));
+  auto loaded = load_image_data(options.dataset, plan.data_dir);
+  if (!loaded) {
+    return Error(ErrorCode::kInvalidArgument, loaded.error().text());
+  }
+  ImageDataSplits data = std::move(loaded).value();
+  JOULESCALE_TRY_ASSIGN(
+      plan, plan_training(options, ranks.world_size, static_cast<std::int64_t>(data.train.size())));
+  torch::manual_seed(static_cast<std::uint64_t>(options.seed));
+  JOULESCALE_TRY_ASSIGN(auto network,
+                        make_network({.name = options.model,
+                                      .in_channels = data.train.channels,
+                                      .num_classes = data.num_classes}));
+  const torch::Device torch_device = torch_device_of(device);
+  network->to(torch_device);
+  auto normalization = Normalization::of(data.train);
+  auto samples = stratified_subset(data.train.labels,
+                                   static_cast<std::size_t>(plan.batches.num_samples),
+                                   static_cast<std::uint64_t>(options.seed));
+  return Job{.options = options,
+             .plan = plan,
+             .data = std::move(data),
+             .normalization = std::move(normalization),
+             .samples = std::move(samples),
+             .network = std::move(network),
+             .device = std::move(device),
+             .torch_device = torch_device};
+}
+
+TrainingRecord make_record(const Job& job,
+                           const std::vector<CurvePoint>& curve,
+                           const EvaluationCounts& counts) {
+  TrainingRecord record;
+  record.model = job.options.model;
+  record.stage = "train";
+  record.dataset = job.data.name;
+  record.epochs = job.options.epochs;
+  record.samples = job.plan.samples;
+  record.updates = job.plan.updates;
+  record.local_batch_size = job.options.local_batch_size;
+  record.global_batch_size = job.plan.global_batch_size;
+  record.accumulation_steps = job.options.accumulation_steps;
+  record.seed = job.options.seed;
+  record.top1_error = 100.0 * (1.0 - counts.top1_correct / counts.samples);
+  record.top5_error = 100.0 * (1.0 - counts.top5_correct / counts.samples);
+  record.loss = mean_loss(curve, job.options.epochs - 1);
+  record.metrics["peak_learning_rate"] = job.plan.schedule.peak;
+  record.metrics["test_samples"] = counts.samples;
+  if (const auto update = diverged_at(curve)) {
+    record.metrics["diverged_at_update"] = static_cast<double>(*update);
+  }
+  return record;
+}
+
+Result<TrainResult> train_and_evaluate(const Job& job,
+                                       Communicator& communicator,
+                                       MarkWriter& marks) {
+  JOULESCALE_TRY(communicator.check_same("options", shared_options_text(job.options)));
+  JOULESCALE_TRY_ASSIGN(const BatchPlan batches, BatchPlan::create(job.plan.batches));
+  {
+    const torch::NoGradGuard no_grad;
+    communicator.broadcast_from_rank0(job.network->parameters());
+    communicator.broadcast_from_rank0(job.network->buffers());
+  }
+  Trainer trainer(job, batches, communicator, marks);
+  JOULESCALE_TRY_ASSIGN(auto curve, trainer.train());
+  const EvaluationCounts counts = trainer.evaluate_test();
+  TrainResult result{.record = make_record(job, curve, counts), .curve = std::move(curve)};
+  communicator.barrier();  // rank 0 serves the store: it must not leave first
+  return result;
+}
+
+Error cancelled_or(std::string_view exception_text, Communicator& communicator) {
+  if (const int signal_number = interrupt_signal(); signal_number != 0) {
+    return {ErrorCode::kCancelled, fmt::format("ended by signal {}", signal_number)};
+  }
+  return {ErrorCode::kUnavailable, communicator.explain_failure(exception_text)};
+}
+
+}  // namespace
+
+Result<TrainResult> run_training(const TrainOptions& options,
+                                 const RankEnvironment& ranks,
+                                 MarkWriter& marks) {
+  JOULESCALE_TRY_ASSIGN(Device device, Device::open(options.device, ranks.local_rank));
+  marks.register_rank(ranks.rank, ranks.world_size, device.kind(), device.uuid());
+  try {
+    at::set_num_interop_threads(1);
+    at::set_num_threads(static_cast<int>(options.threads));
+    JOULESCALE_TRY_ASSIGN(const Job job, prepare(options, ranks, std::move(device)));
+    JOULESCALE_TRY_ASSIGN(Communicator communicator,
+                          Communicator::create(ranks,
+                                               job.device,
+                                               {.timeout = std::chrono::seconds(options.timeout_s),
+                                                .store_listen_fd = options.store_listen_fd}));
+    try {
+      auto result = train_and_evaluate(job, communicator, marks);
+      if (!result) {
+        communicator.report_failure(fmt::format("rank {} {}", ranks.rank, result.error().text()));
+      }
+      return result;
+    } catch (const c10::Error& error) {
+      return cancelled_or(error.what_without_backtrace(), communicator);
+    } catch (const std::exception& exception) {
+      return cancelled_or(exception.what(), communicator);
+    }
+  } catch (const c10::Error& error) {
+    return Error(ErrorCode::kInternal, error.what_without_backtrace());
+  } catch (const std::exception& exception) {
+    return Error(ErrorCode::kInternal, exception.what());
+  }
+}
+
+}  // namespace joulescale
