@@ -16,6 +16,7 @@ RunRecord synthetic_run(const SyntheticRun& parameters) {
   run.started_at = "2026-12-01T08:1" + std::to_string(parameters.repetition) + ":00.000Z";
   run.duration = Seconds(parameters.duration_s);
   run.exit_status = 0;
+  run.launch = {"synthetic", "local"};
   run.version = "0.1.0";
   run.devices = {"cpu_rank", parameters.devices};
   run.device_hours = parameters.devices * parameters.duration_s / 3600.0;
@@ -131,11 +132,11 @@ std::vector<RunRecord> synthetic_study() {
                                   1500.0 * slower,
                                   18.0 + worse}));
     runs.push_back(synthetic_run(
-        {"constant_lbs", {}, 2, 64, repetition, 33.0 * slower, 1400.0 * slower, 20.3 + worse}));
+        {"constant_lbs", {}, 2, 64, repetition, 33.0 * slower, 1620.0 * slower, 20.3 + worse}));
     runs.push_back(synthetic_run(
-        {"constant_gbs", {}, 2, 32, repetition, 36.0 * slower, 1520.0 * slower, 18.2 + worse}));
+        {"constant_gbs", {}, 2, 32, repetition, 36.0 * slower, 1790.0 * slower, 18.2 + worse}));
     runs.push_back(synthetic_run(
-        {"large_batch", {}, 2, 256, repetition, 31.0 * slower, 1330.0 * slower, 29.6 + 6 * worse}));
+        {"large_batch", {}, 2, 256, repetition, 31.0 * slower, 1545.0 * slower, 29.6 + 6 * worse}));
   }
   return runs;
 }

@@ -9,12 +9,13 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "apps/joulescale/commands/commands.h"
-#include "apps/joulescale/commands/study_source.h"
 #include "joulescale/base/file.h"
 #include "joulescale/report/analysis_json.h"
 #include "joulescale/report/measurement_notes.h"
 #include "joulescale/report/table_writers.h"
+
+#include "apps/joulescale/commands/commands.h"
+#include "apps/joulescale/commands/study_source.h"
 
 namespace joulescale {
 namespace {
@@ -31,7 +32,7 @@ struct AnalyzeOptions {
 };
 
 std::string format_analysis_tables(const StudyReport& report) {
-  Table fits = fit_table(report);
+  Table fits = fit_table(report, Columns::kInformative);
   for (const auto& notes : {measurement_notes(report), report.analysis.notes}) {
     fits.notes.insert(fits.notes.end(), notes.begin(), notes.end());
   }
@@ -54,7 +55,8 @@ Result<void> run_analyze(const AnalyzeOptions& options) {
 
 void add_analyze_command(CLI::App& app, int& exit_status) {
   auto options = std::make_shared<AnalyzeOptions>();
-  CLI::App* command = app.add_subcommand("analyze", "Fits of energy over device hours, and scaling");
+  CLI::App* command =
+      app.add_subcommand("analyze", "Fits of energy over device hours, and scaling");
   command->footer(kExample);
   command
       ->add_option("SOURCE",

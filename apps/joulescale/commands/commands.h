@@ -13,9 +13,11 @@ namespace joulescale {
 
 using AddCommand = void (*)(CLI::App& app, int& exit_status);
 
+void add_analyze_command(CLI::App& app, int& exit_status);
 void add_launch_command(CLI::App& app, int& exit_status);
 void add_monitor_command(CLI::App& app, int& exit_status);
 void add_sensors_command(CLI::App& app, int& exit_status);
+void add_report_command(CLI::App& app, int& exit_status);
 void add_sweep_command(CLI::App& app, int& exit_status);
 void add_train_command(CLI::App& app, int& exit_status);
 
@@ -24,6 +26,8 @@ inline constexpr std::array kCommands = {
     AddCommand{add_monitor_command},
     AddCommand{add_train_command},
     AddCommand{add_sweep_command},
+    AddCommand{add_report_command},
+    AddCommand{add_analyze_command},
     AddCommand{add_launch_command},
 };
 

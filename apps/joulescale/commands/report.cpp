@@ -11,11 +11,12 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "apps/joulescale/commands/commands.h"
-#include "apps/joulescale/commands/study_source.h"
 #include "joulescale/base/file.h"
 #include "joulescale/report/html_page.h"
 #include "joulescale/report/table_writers.h"
+
+#include "apps/joulescale/commands/commands.h"
+#include "apps/joulescale/commands/study_source.h"
 
 namespace joulescale {
 namespace {
@@ -36,13 +37,13 @@ struct ReportOptions {
 
 std::vector<Table> tables_of(const StudyReport& report, const ReportOptions& options) {
   const bool for_programs = options.format == "csv" || options.format == "json";
-  std::vector<Table> tables = {
-      configuration_table(report, for_programs ? Columns::kAll : Columns::kInformative),
-      fit_table(report),
-      scaling_table(report),
-      phase_table(report),
-      run_table(report),
-      failed_run_table(report)};
+  const Columns columns = for_programs ? Columns::kAll : Columns::kInformative;
+  std::vector<Table> tables = {configuration_table(report, columns),
+                               fit_table(report, columns),
+                               scaling_table(report),
+                               phase_table(report, columns),
+                               run_table(report),
+                               failed_run_table(report)};
   std::string only = options.table;
   if (only.empty() && options.format == "csv") {
     only = "configurations";  // one CSV text holds one table
@@ -107,7 +108,8 @@ Result<void> write_page(const StudyReport& report, const ReportOptions& options)
     return {};
   }
   if (auto written = write_file_atomic(file, *page); !written) {
-    return std::move(written).error().with_context("cannot write the page (--html FILE puts it elsewhere)");
+    return std::move(written).error().with_context(
+        "cannot write the page (--html FILE puts it elsewhere)");
   }
   if (!options.quiet) {
     fmt::print(stderr, "page: {}\n", file.native());

@@ -30,13 +30,13 @@ Result<StudyReport> load_csv(const std::filesystem::path& source, const Analysis
   StudyReport report;
   report.source = source.native();
   report.analysis = analyze_run_summaries(summaries, options);
+  report.analysis.name = source.stem().native();
   return report;
 }
 
 Error no_complete_run(const StudyReport& report) {
-  const auto failed = std::find_if(report.runs.begin(), report.runs.end(), [](const RunRecord& run) {
-    return !succeeded(run);
-  });
+  const auto failed = std::find_if(
+      report.runs.begin(), report.runs.end(), [](const RunRecord& run) { return !succeeded(run); });
   if (failed == report.runs.end()) {
     return {ErrorCode::kInvalidArgument, fmt::format("{}: no run is finished", report.source)};
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `report` and `analyze` read: a study or run directory, a directory of runs, a catalogue, or a
-// CSV file of run summaries.
+// What `report` and `analyze` read: a study or run directory, a directory of runs, a catalogue, or
+// a CSV file of run summaries.
 #pragma once
 
 #include <filesystem>

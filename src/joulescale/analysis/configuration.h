@@ -37,7 +37,7 @@ struct PhaseSummary {
   Summary share;    // of the seconds of all phases of the run, 0..1
 };
 
-struct Configuration {
+struct MeasuredConfiguration {
   ConfigurationKey key;
   std::vector<std::string> series;           // in order of first appearance; empty outside a study
   std::vector<std::string> run_ids;          // empty when read from a file of summaries

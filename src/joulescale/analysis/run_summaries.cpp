@@ -220,8 +220,8 @@ bool same_values(const RunSummary& a, const RunSummary& b) {
          a.gpu_hours_mean == b.gpu_hours_mean && a.gpu_hours_std == b.gpu_hours_std;
 }
 
-Configuration configuration_from(const RunSummary& row) {
-  Configuration configuration;
+MeasuredConfiguration configuration_from(const RunSummary& row) {
+  MeasuredConfiguration configuration;
   configuration.key.device_kind = "gpu";
   configuration.key.num_devices = static_cast<int>(row.gpus);
   configuration.key.local_batch_size = row.local_batch_size;
@@ -302,7 +302,7 @@ StudyAnalysis analyze_run_summaries(const std::vector<RunSummary>& summaries,
 
   std::vector<std::string> series;
   std::multimap<decltype(configuration_of(summaries.front())),
-                std::pair<const RunSummary*, Configuration>>
+                std::pair<const RunSummary*, MeasuredConfiguration>>
       configurations;
   for (const RunSummary& row : summaries) {
     if (std::find(series.begin(), series.end(), row.series) == series.end()) {

@@ -7,7 +7,7 @@ namespace joulescale {
 namespace {
 
 /// Samples of a run; of one epoch where the epochs are not known (the same for a whole series).
-std::optional<double> samples_of(const Configuration& configuration) {
+std::optional<double> samples_of(const MeasuredConfiguration& configuration) {
   const auto& key = configuration.key;
   const auto samples = key.samples ? key.samples : key.dataset_samples;
   return samples && *samples > 0 ? std::optional(static_cast<double>(*samples)) : std::nullopt;
@@ -17,11 +17,11 @@ std::optional<double> ratio(std::optional<double> value, std::optional<double> r
   return value && reference && *reference > 0.0 ? std::optional(*value / *reference) : std::nullopt;
 }
 
-std::optional<double> throughput(const Configuration& configuration) {
+std::optional<double> throughput(const MeasuredConfiguration& configuration) {
   return ratio(samples_of(configuration), configuration.runtime_s.mean);
 }
 
-std::optional<double> energy_per_sample(const Configuration& configuration) {
+std::optional<double> energy_per_sample(const MeasuredConfiguration& configuration) {
   return ratio(configuration.energy_kwh.mean, samples_of(configuration));
 }
 
@@ -40,9 +40,9 @@ std::vector<ScalingPoint> scaling_of(const StudyAnalysis& analysis, const Group&
       [&](std::size_t left, std::size_t right) {
         return configurations[left].key.num_devices < configurations[right].key.num_devices;
       });
-  const Configuration& reference = configurations[reference_index];
+  const MeasuredConfiguration& reference = configurations[reference_index];
   for (const std::size_t index : group.configurations) {
-    const Configuration& configuration = configurations[index];
+    const MeasuredConfiguration& configuration = configurations[index];
     ScalingPoint point;
     point.configuration = index;
     point.reference = reference_index;

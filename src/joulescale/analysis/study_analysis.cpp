@@ -145,7 +145,7 @@ std::optional<std::int64_t> common_updates(const Runs& runs) {
   return common;
 }
 
-void add_series(Configuration& configuration, const StudyRecord& study) {
+void add_series(MeasuredConfiguration& configuration, const StudyRecord& study) {
   const auto add = [&](const std::string& name) {
     auto& series = configuration.series;
     if (!name.empty() && std::find(series.begin(), series.end(), name) == series.end()) {
@@ -158,7 +158,7 @@ void add_series(Configuration& configuration, const StudyRecord& study) {
   }
 }
 
-void set_energy(Configuration& configuration,
+void set_energy(MeasuredConfiguration& configuration,
                 const Runs& runs,
                 EnergyBasis basis,
                 const AnalysisOptions& options) {
@@ -181,11 +181,11 @@ void set_energy(Configuration& configuration,
       runs, [&](const RunRecord& run) { return per_device_hour(energy_kwh_of(run, basis), run); });
 }
 
-Configuration summarize_configuration(const ConfigurationKey& key,
-                                      const Runs& runs,
-                                      EnergyBasis basis,
-                                      const AnalysisOptions& options) {
-  Configuration configuration;
+MeasuredConfiguration summarize_configuration(const ConfigurationKey& key,
+                                              const Runs& runs,
+                                              EnergyBasis basis,
+                                              const AnalysisOptions& options) {
+  MeasuredConfiguration configuration;
   configuration.key = key;
   configuration.repetitions = runs.size();
   for (const RunRecord* run : runs) {
@@ -232,7 +232,7 @@ void note_equal_seeds(StudyAnalysis& analysis, const ConfigurationKey& key, cons
   }
 }
 
-void note_missing_values(StudyAnalysis& analysis, const Configuration& configuration) {
+void note_missing_values(StudyAnalysis& analysis, const MeasuredConfiguration& configuration) {
   const auto note = [&](const Summary& summary, std::string_view quantity) {
     if (summary.count > 0 && summary.count < configuration.repetitions) {
       analysis.notes.push_back(
@@ -271,7 +271,7 @@ Runs complete_runs(std::span<const RunRecord> runs, StudyAnalysis& analysis) {
 }
 
 std::vector<std::string> series_in_order(const Runs& runs) {
-  Configuration all;
+  MeasuredConfiguration all;
   for (const RunRecord* run : runs) {
     if (run->study) {
       add_series(all, *run->study);
@@ -296,7 +296,7 @@ void fit_group(StudyAnalysis& analysis, Group& group, const AnalysisOptions& opt
   std::vector<FitPoint> points;
   std::set<std::vector<std::string>> includes;
   for (const std::size_t index : group.configurations) {
-    const Configuration& configuration = analysis.configurations[index];
+    const MeasuredConfiguration& configuration = analysis.configurations[index];
     if (configuration.energy_kwh.mean && configuration.device_hours.mean) {
       points.push_back({*configuration.device_hours.mean, *configuration.energy_kwh.mean});
       includes.insert(configuration.energy_includes);

@@ -28,11 +28,11 @@ struct Group {
 struct StudyAnalysis {
   std::string name;
   EnergyBasis energy_basis = EnergyBasis::kMeasured;
-  bool all_estimated = false;                 // kWithEstimates and no run has any measured energy
-  bool sample_spread = true;                  // sd is the sample one; false: as given by the file
-  std::vector<Configuration> configurations;  // ordered by key
-  std::vector<Group> groups;                  // series in order of appearance, then "all"
-  std::vector<std::string> notes;             // one line each, for people
+  bool all_estimated = false;  // kWithEstimates and no run has any measured energy
+  bool sample_spread = true;   // sd is the sample one; false: as given by the file
+  std::vector<MeasuredConfiguration> configurations;  // ordered by key
+  std::vector<Group> groups;                          // series in order of appearance, then "all"
+  std::vector<std::string> notes;                     // one line each, for people
   std::size_t num_complete_runs = 0;
   std::size_t num_failed_runs = 0;
 };

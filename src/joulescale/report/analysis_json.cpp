@@ -56,7 +56,7 @@ Json json_of(const StudyAnalysis& analysis, const Group& group) {
   return object;
 }
 
-Json json_of(const Configuration& configuration) {
+Json json_of(const MeasuredConfiguration& configuration) {
   const ConfigurationKey& key = configuration.key;
   Json object = Json::object();
   object["series"] = Json::array();
@@ -119,7 +119,7 @@ std::string format_analysis_json(const StudyAnalysis& analysis) {
     object["groups"].push_back(json_of(analysis, group));
   }
   object["configurations"] = Json::array();
-  for (const Configuration& configuration : analysis.configurations) {
+  for (const MeasuredConfiguration& configuration : analysis.configurations) {
     object["configurations"].push_back(json_of(configuration));
   }
   object["notes"] = Json::array();

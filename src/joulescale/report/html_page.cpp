@@ -12,6 +12,7 @@
 #include "joulescale/report/escape.h"
 #include "joulescale/report/measurement_notes.h"
 #include "joulescale/report/number_format.h"
+#include "joulescale/report/table_parts.h"
 #include "joulescale/report/table_writers.h"
 
 namespace joulescale {
@@ -19,15 +20,17 @@ namespace {
 
 std::string html(std::string_view text) { return escape_html(one_line(text)); }
 
-/// Plotly's bundle with the addresses of map providers defused: they stand in templates for maps,
-/// which the page does not draw, and would look like requests to whoever searches the page.
+/// Plotly's bundle, the same program with the addresses in its templates for maps written
+/// `https:\/\/`: the page draws no maps, and whoever searches it for requests finds none.
 std::string plotly_script() {
   std::string script(plotly_js());
-  for (const std::string_view attribute : {"href=\"http", "href='http", "src=\"http"}) {
-    for (auto at = script.find(attribute); at != std::string::npos;
-         at = script.find(attribute, at)) {
-      script.insert(at, "data-");
-      at += attribute.size();
+  for (const std::string_view start : {"href=\"http", "href='http", "src=\"http"}) {
+    for (auto at = script.find(start); at != std::string::npos; at = script.find(start, at)) {
+      at += start.size();
+      const auto slashes = script.find("//", at);
+      if (slashes <= at + 2) {  // "://" or "s://"
+        script.replace(slashes, 2, "\\/\\/");
+      }
     }
   }
   return script;
@@ -86,8 +89,8 @@ std::optional<Card> fit_card(const StudyAnalysis& analysis) {
 }
 
 std::optional<Card> error_card(const StudyAnalysis& analysis) {
-  const Configuration* best = nullptr;
-  for (const Configuration& configuration : analysis.configurations) {
+  const MeasuredConfiguration* best = nullptr;
+  for (const MeasuredConfiguration& configuration : analysis.configurations) {
     const auto& error = configuration.top1_error_percent.mean;
     if (error && (best == nullptr || *error < *best->top1_error_percent.mean)) {
       best = &configuration;
@@ -131,11 +134,25 @@ std::string date_range(const std::vector<RunRecord>& runs) {
   return dates.size() == 1 ? *dates.begin() : *dates.begin() + " to " + *dates.rbegin();
 }
 
+std::string format_badge(const StudyReport& report) {
+  std::string_view style = "estimated";
+  std::string_view text =
+      report.analysis.all_estimated ? "energy estimated, not measured" : "energy with estimates";
+  if (report.runs.empty()) {
+    style = "given";
+    text = "energy as the file gives it";
+  } else if (report.analysis.energy_basis == EnergyBasis::kMeasured) {
+    style = "measured";
+    text = "energy measured";
+  }
+  return fmt::format("<p class=\"badge {}\">{}</p>\n", style, text);
+}
+
 std::string format_header(const StudyReport& report) {
   const StudyAnalysis& analysis = report.analysis;
   std::set<std::string> hardware;
   std::set<std::string> workloads;
-  for (const Configuration& configuration : analysis.configurations) {
+  for (const MeasuredConfiguration& configuration : analysis.configurations) {
     const ConfigurationKey& key = configuration.key;
     hardware.insert(key.hardware);
     workloads.insert(key.workload + (key.dataset.empty() ? "" : " on " + key.dataset));
@@ -152,18 +169,12 @@ std::string format_header(const StudyReport& report) {
   }
   add_fact(date_range(report.runs));
   add_fact(report.source);
-  const bool measured = analysis.energy_basis == EnergyBasis::kMeasured;
-  std::string_view basis = "energy measured";
-  if (!measured) {
-    basis = analysis.all_estimated ? "energy estimated, not measured" : "energy with estimates";
-  }
   return fmt::format(
       "<header class=\"page\">\n<p class=\"kicker\">joulescale report</p>\n<h1>{}</h1>\n"
-      "<ul class=\"facts\">{}</ul>\n<p class=\"badge {}\">{}</p>\n</header>\n",
+      "<ul class=\"facts\">{}</ul>\n{}</header>\n",
       html(analysis.name.empty() ? report.source : analysis.name),
       facts,
-      measured ? "measured" : "estimated",
-      basis);
+      format_badge(report));
 }
 
 std::string format_plot(std::string_view id, const std::string& title, std::string_view size) {
@@ -178,7 +189,7 @@ std::string format_plot(std::string_view id, const std::string& title, std::stri
 std::string format_plots(const StudyAnalysis& analysis) {
   const std::string energy = fmt::format("Energy{}", energy_label(analysis));
   const std::string hours = device_hours_title(analysis);
-  const std::string devices = hours.substr(0, hours.rfind(" hours")) + "s";
+  const std::string devices = device_words(analysis).many;
   return "<section id=\"plots\">\n<h2>Plots</h2>\n<div class=\"plots\">\n" +
          format_plot("energy", energy + " against " + devices, "half") +
          format_plot("runtime", "Runtime against " + devices, "half") +
@@ -217,7 +228,7 @@ std::string format_footer(std::string_view program_version) {
       "<footer>\n<p>Written by joulescale {}. The numbers of this page stand in its element "
       "<code>joulescale-analysis</code> (schema {}).</p>\n"
       "<details><summary>Plotly.js, which draws the plots: licence</summary><pre>{}</pre>"
-      "<p>Changed here: addresses of map providers in its templates are disabled.</p></details>\n"
+      "<p>Changed here: slashes of addresses in its templates for maps are escaped.</p></details>\n"
       "</footer>\n",
       html(program_version),
       kAnalysisSchema,
@@ -254,9 +265,9 @@ Result<std::string> format_html_page(const StudyReport& report, std::string_view
   page += format_section("results",
                          "Results",
                          {configuration_table(report, Columns::kInformative),
-                          fit_table(report),
+                          fit_table(report, Columns::kInformative),
                           scaling_table(report),
-                          phase_table(report)});
+                          phase_table(report, Columns::kInformative)});
   page += format_section("measurement",
                          "What was measured, and how",
                          {component_table(report), source_table(report), hardware_table(report)});

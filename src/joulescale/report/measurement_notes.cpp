@@ -66,7 +66,7 @@ std::vector<std::string> measurement_notes(const StudyReport& report) {
     return notes;  // a file of summaries: the analysis says what is known
   }
   std::set<std::string> includes;
-  for (const Configuration& configuration : report.analysis.configurations) {
+  for (const MeasuredConfiguration& configuration : report.analysis.configurations) {
     if (!configuration.energy_includes.empty()) {
       includes.insert(fmt::format("{}", fmt::join(configuration.energy_includes, ", ")));
     }

@@ -62,7 +62,9 @@ std::string format_mean_and_sd(const Summary& summary, int significant) {
     return format_rounded(mean, significant);
   }
   const double sd = *summary.sd;
-  if (sd == 0.0) {
+  // A spread that is nothing but rounding would ask for all digits of the mean.
+  constexpr double kRounding = 1e-7;
+  if (sd <= std::abs(mean) * kRounding) {
     return format_rounded(mean, significant) + std::string(kPlusMinus) + "0";
   }
   constexpr int kSpreadDigits = 2;

@@ -30,13 +30,13 @@ enum class Columns {
 Table configuration_table(const StudyReport& report, Columns columns);
 
 /// One row a group and form of fit.
-Table fit_table(const StudyReport& report);
+Table fit_table(const StudyReport& report, Columns columns);
 
 /// Speed-up, parallel efficiency and energy per sample within each series.
 Table scaling_table(const StudyReport& report);
 
-/// Seconds and share of each phase of a configuration; no rows where no run recorded phases.
-Table phase_table(const StudyReport& report);
+/// Time of each phase of a configuration; no rows where no run recorded phases.
+Table phase_table(const StudyReport& report, Columns columns);
 
 /// One row a run, failed ones too.
 Table run_table(const StudyReport& report);

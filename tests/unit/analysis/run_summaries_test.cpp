@@ -74,7 +74,7 @@ TEST(PublishedStudy, FitsAgreeToAllPrintedDigits) {
 TEST(PublishedStudy, ConfigurationInTwoSeriesIsOne) {
   const StudyAnalysis analysis = published_analysis();
   EXPECT_EQ(analysis.configurations.size(), 17U);
-  for (const Configuration& configuration : analysis.configurations) {
+  for (const MeasuredConfiguration& configuration : analysis.configurations) {
     if (configuration.key.num_devices == 32) {
       EXPECT_EQ(configuration.series,
                 (std::vector<std::string>{"sgpu_5004_gbs_8192", "sgpu_5004_lbs_256"}));
@@ -83,7 +83,8 @@ TEST(PublishedStudy, ConfigurationInTwoSeriesIsOne) {
 }
 
 TEST(PublishedStudy, DerivedQuantities) {
-  const Configuration& first = published_analysis().configurations.front();  // 1 GPU, 5004 samples
+  const MeasuredConfiguration& first =
+      published_analysis().configurations.front();  // 1 GPU, 5004 samples
   EXPECT_EQ(first.key.dataset_samples, 5004);
   EXPECT_EQ(fmt::format("{:.2f}", *first.runtime_s.mean / 60), "24.65");
   EXPECT_EQ(fmt::format("{:.4f}", *first.energy_kwh_per_device_hour.mean), "0.4427");

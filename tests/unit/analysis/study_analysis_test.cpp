@@ -41,7 +41,7 @@ TEST(StudyAnalysis, RepetitionsBecomeOneConfiguration) {
   ASSERT_EQ(analysis.configurations.size(), 4U);
   EXPECT_EQ(analysis.name, "synthetic study");
   EXPECT_EQ(analysis.num_complete_runs, 8U);
-  const Configuration& first = analysis.configurations.front();
+  const MeasuredConfiguration& first = analysis.configurations.front();
   EXPECT_EQ(first.repetitions, 2U);
   EXPECT_EQ(first.key.num_devices, 1);
   EXPECT_EQ(first.updates, 20000 / 64);
@@ -137,7 +137,7 @@ TEST(StudyAnalysis, DivergedRunHasNoErrorValue) {
   runs[0].training->top1_error.reset();
   runs[0].training->loss = std::numeric_limits<double>::infinity();
   const StudyAnalysis analysis = analyze_runs(runs, {});
-  const Configuration& first = analysis.configurations.front();
+  const MeasuredConfiguration& first = analysis.configurations.front();
   EXPECT_EQ(first.top1_error_percent.count, 1U);
   EXPECT_FALSE(first.top1_error_percent.sd);
   EXPECT_EQ(first.loss.count, 1U);
@@ -186,7 +186,7 @@ TEST(Scaling, StrongScalingIsTheRatioOfTimes) {
   EXPECT_DOUBLE_EQ(*points[0].speedup, 1.0);
   EXPECT_NEAR(*points[1].speedup, 60.0 / 33.0, 1e-12);
   EXPECT_NEAR(*points[1].efficiency, 60.0 / 33.0 / 2, 1e-12);
-  EXPECT_NEAR(*points[1].energy_ratio, 1400.0 / 1500.0, 1e-12);
+  EXPECT_NEAR(*points[1].energy_ratio, 1620.0 / 1500.0, 1e-12);
 }
 
 TEST(Scaling, GrowingDataSetCountsThroughput) {

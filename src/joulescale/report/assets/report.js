@@ -65,7 +65,8 @@
   function scaleOf(values) {
     const positive = values.filter((value) => value > 0);
     const isLog = positive.length > 1 && Math.max(...positive) / Math.min(...positive) > LOG_RATIO;
-    return { isLog, shows: (value) => !isLog || value > 0, hidden: isLog ? values.length - positive.length : 0 };
+    const decades = isLog ? Math.log10(Math.max(...positive) / Math.min(...positive)) : 0;
+    return { isLog, decades, shows: (value) => !isLog || value > 0, hidden: isLog ? values.length - positive.length : 0 };
   }
 
   const hiddenNote = (...scales) => {
@@ -95,12 +96,12 @@
   function axis(title, colors) {
     return {
       title: { text: title, standoff: 12 }, gridcolor: colors.line, linecolor: colors.muted, tickcolor: colors.muted,
-      zerolinecolor: colors.line, ticks: "outside", automargin: true, showline: true,
+      zerolinecolor: colors.line, ticks: "outside", automargin: true, showline: true, exponentformat: "none",
     };
   }
 
   function valueAxis(title, scale, colors) {
-    const log = { type: "log", dtick: undefined, exponentformat: "power", minor: { showgrid: false } };
+    const log = { type: "log", dtick: scale.decades < 3 ? "D2" : 1 };
     return { ...axis(title, colors), ...(scale.isLog ? log : { type: "linear", rangemode: "tozero" }) };
   }
 
@@ -110,7 +111,7 @@
       font: { family: colors.font, size: 13, color: colors.text },
       margin: { l: 60, r: 16, t: 10, b: 50 }, height: 380, hovermode: "closest",
       hoverlabel: { align: "left", bgcolor: colors.surface, bordercolor: colors.muted, font: { color: colors.text } },
-      legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", xanchor: "left" },
+      legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", traceorder: "normal" },
       ...more,
     };
   }
@@ -197,7 +198,8 @@
       x.push(scales.x.isLog ? low * (high / low) ** part : low + part * (high - low));
     }
     const shown = x.filter((h) => h > 0 && scales.y.shows(predicted(fit, h)));
-    const r2 = fit.r2 === undefined ? "" : `, R² = ${fit.r2.toFixed(4)}`;
+    let r2 = fit.r2 === undefined ? "" : `, R² = ${fit.r2.toFixed(4)}`;
+    if (fit.intervals === undefined) r2 = ", through its points";
     return {
       type: "scatter", mode: "lines", name: `${literal(group)}: ${formula(fit)}${r2}`, x: shown,
       y: shown.map((h) => predicted(fit, h)), hoverinfo: "name", visible, cliponaxis: true,
@@ -221,28 +223,29 @@
         showlegend: true, ...seriesStyle(index, colors),
       });
     });
+    const narrow = window.innerWidth < 900;
     let allIsFitted = false;
-    for (const group of [...analysis.groups].reverse()) {
+    for (const group of [...analysis.groups.slice(-1), ...analysis.groups.slice(0, -1)]) {
       const index = seriesNames.indexOf(group.name);
       const members = index < 0 ? points : points.filter((c) => c.series.includes(group.name));
       for (const fit of group.fits) {
         const color = index < 0 ? colors.muted : colors.series[index % colors.series.length];
         const shown = index < 0 || (!allIsFitted && fit.form === "a*h");
+        if (narrow && !shown) continue;  // no room for a legend of every fit: the table has them
         traces.push(fitTrace(group.name, fit, hoursOf(members), scales, color, shown ? true : "legendonly"));
       }
       allIsFitted = allIsFitted || (index < 0 && group.fits.length > 0);
     }
-    const narrow = window.innerWidth < 900;
-    const legend = narrow ? { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" } : { x: 1.02, y: 1, yanchor: "top" };
+    const beside = { legend: { x: 1.02, y: 1, yanchor: "top", traceorder: "normal" } };
     return draw("fit", traces, layout(colors, {
-      height: narrow ? 620 : 480, legend,
+      height: narrow ? 560 : 480, ...(narrow ? {} : beside),
       xaxis: valueAxis(`${deviceHours} h [h]`, scales.x, colors),
       yaxis: valueAxis(`energy${energyLabel} E [kWh]`, scales.y, colors),
     }), `${hiddenNote(scales.x, scales.y)}${spreadNote()} A click in the legend shows or hides a fit; R² is about the mean, in kWh, for every form.`);
   }
 
   function drawError(colors) {
-    const scale = { isLog: false, shows: () => true, hidden: 0 };
+    const scale = { isLog: false, decades: 0, shows: () => true, hidden: 0 };
     const traces = seriesTraces((c) => c.global_batch_size, "top1_error_percent", scale, colors);
     if (traces.length === 0) return drawNothing("error", "No run recorded a top-1 error and a global batch size.");
     const sizes = configurations.map((c) => c.global_batch_size).filter((size) => size !== undefined);
@@ -263,17 +266,17 @@
         type: "bar", orientation: "h", isData: true, name: literal(name.replace(/_/g, " ")), x: shares,
         y: drawn.map((c, position) => position), showlegend: true,
         marker: { color: colors.series[index % colors.series.length], line: { color: colors.surface, width: 1 } },
-        text: shares.map((share) => (share >= 6 ? `${share.toFixed(0)} %` : "")), textposition: "inside",
+        text: shares.map((share) => (share >= 7 ? share.toFixed(0) : "")), textposition: "inside",
         insidetextanchor: "middle", textangle: 0, constraintext: "none",
         hovertext: drawn.map((c, i) => `<b>${literal(name)}</b>: ${digits(shares[i], 3)} %<br>${describe(c)}`), hoverinfo: "text",
       };
     });
     return draw("phases", traces, layout(colors, {
-      barmode: "stack", height: Math.max(380, 120 + 34 * drawn.length), bargap: 0.3,
+      barmode: "stack", height: Math.max(380, 120 + 44 * drawn.length), bargap: 0.3,
       xaxis: { ...axis("share of the time of all phases [%]", colors), range: [0, 100] },
       yaxis: {
         ...axis("", colors), autorange: "reversed", ticks: "",
-        tickvals: drawn.map((c, position) => position), ticktext: drawn.map(describe),
+        tickvals: drawn.map((c, position) => position), ticktext: drawn.map((c) => describe(c).replace(", ", "<br>")),
       },
     }), "Mean over the runs of a configuration.");
   }
