@@ -16,8 +16,8 @@ using AddCommand = void (*)(CLI::App& app, int& exit_status);
 void add_analyze_command(CLI::App& app, int& exit_status);
 void add_launch_command(CLI::App& app, int& exit_status);
 void add_monitor_command(CLI::App& app, int& exit_status);
-void add_report_command(CLI::App& app, int& exit_status);
 void add_sensors_command(CLI::App& app, int& exit_status);
+void add_report_command(CLI::App& app, int& exit_status);
 void add_sweep_command(CLI::App& app, int& exit_status);
 void add_train_command(CLI::App& app, int& exit_status);
 

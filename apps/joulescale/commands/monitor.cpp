@@ -154,7 +154,6 @@ void add_monitor_command(CLI::App& app, int& exit_status) {
   command->add_flag("--redact", options.redact, "Leave the command line out of the record");
   command->add_flag("-q,--quiet", options.quiet, "No summary");
   command->add_option("command", options.command, "The command and its arguments")->type_name("");
-  command->prefix_command();
   command->callback([arguments, &exit_status] { exit_status = run(*arguments); });
 }
 

@@ -79,13 +79,20 @@ void add_train_command(CLI::App& app, int& exit_status) {
       app.add_subcommand("train", "Train on N local ranks of joulescale-train, measured");
   const auto options = std::make_shared<TrainOptions>();
   command->add_option("--ranks", options->ranks, "Number of ranks")->check(CLI::Range(1, 4096));
-  options->monitor = {
-      {"--output", ""}, {"--study", ""}, {"--rate", ""}, {"--root", ""}, {"--nvml-library", ""}};
+  options->monitor = {{"--output", ""},
+                      {"--study", ""},
+                      {"--rate", ""},
+                      {"--root", ""},
+                      {"--nvml-library", ""},
+                      {"--cpu-thread-watts", ""},
+                      {"--ram-watts", ""}};
   constexpr const char* kHelp[] = {"Run directory to make",
                                    "Study record of a sweep (JSON)",
                                    "Samples a second (Hz)",
                                    "Directory that stands for / for file-based sources",
-                                   "Library in place of libnvidia-ml.so.1"};
+                                   "Library in place of libnvidia-ml.so.1",
+                                   "Estimate of a busy hardware thread's power, W",
+                                   "Estimate of all memory's power, W"};
   for (std::size_t i = 0; i < options->monitor.size(); ++i) {
     auto& [name, value] = options->monitor[i];
     command->add_option(name, value, kHelp[i]);

@@ -137,12 +137,14 @@ class [[nodiscard]] Result<void> {
 
 #define JOULESCALE_INTERNAL_CONCAT2(a, b) a##b
 #define JOULESCALE_INTERNAL_CONCAT(a, b) JOULESCALE_INTERNAL_CONCAT2(a, b)
+// A declaration and its type cannot stand in parentheses: NOLINTBEGIN(bugprone-macro-parentheses)
 #define JOULESCALE_INTERNAL_TRY_ASSIGN(temporary, declaration, expression) \
   auto temporary = (expression);                                           \
   if (!temporary) {                                                        \
     return std::move(temporary).error();                                   \
   }                                                                        \
   declaration = std::move(temporary).value()
+// NOLINTEND(bugprone-macro-parentheses)
 
 /// JOULESCALE_TRY_ASSIGN(auto text, read_file(path)): declares and assigns the value, or returns
 /// the error.

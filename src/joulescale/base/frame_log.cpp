@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMagicSize = 8;
 constexpr std::size_t kHeaderSize = 9;
-constexpr std::size_t kFlushThreshold = 64 * 1024;
+constexpr std::size_t kFlushThreshold = std::size_t{64} * 1024;
 
 void append_u32(std::string& bytes, std::uint32_t value) {
   for (int shift = 0; shift < 32; shift += 8) {

@@ -30,8 +30,10 @@ constexpr Bounds kRepetitions{1, 1'000};
 constexpr Bounds kRetries{0, 100};
 constexpr Bounds kSeed{0, 2'000'000'000};
 constexpr Bounds kSamples{1, 1'000'000'000'000};
-constexpr double kMinRateHz = 0.01;
-constexpr double kMaxRateHz = 1000.0;
+constexpr double kMinRateHz = 1.0;  // as joulescale monitor
+constexpr double kMaxRateHz = 100.0;
+constexpr double kMinWatts = 0.001;
+constexpr double kMaxWatts = 1e6;
 constexpr std::size_t kMaxRuns = 10'000;
 
 /// Options of joulescale-train that the sweep itself gives.
@@ -163,11 +165,14 @@ LauncherSpec read_launcher(const toml::table& table, Problem& problem) {
 }
 
 MonitorSpec read_monitor(const toml::table& table, Problem& problem) {
-  const TableReader reader(table, "monitor", {"rate", "root", "nvml_library"}, problem);
+  const TableReader reader(
+      table, "monitor", {"rate", "root", "nvml_library", "cpu_thread_watts", "ram_watts"}, problem);
   MonitorSpec monitor;
   monitor.rate_hz = reader.number("rate", kMinRateHz, kMaxRateHz);
   monitor.root = reader.text("root");
   monitor.nvml_library = reader.text("nvml_library");
+  monitor.cpu_thread_watts = reader.number("cpu_thread_watts", kMinWatts, kMaxWatts);
+  monitor.ram_watts = reader.number("ram_watts", kMinWatts, kMaxWatts);
   return monitor;
 }
 

@@ -26,6 +26,21 @@ Json write_workload(const WorkloadSpec& workload) {
   return object;
 }
 
+Json write_monitor(const MonitorSpec& monitor) {
+  Json object = Json::object();
+  const auto put = [&](const char* key, const auto& value) {
+    if (value) {
+      object[key] = *value;
+    }
+  };
+  put("rate", monitor.rate_hz);
+  put("root", monitor.root);
+  put("nvml_library", monitor.nvml_library);
+  put("cpu_thread_watts", monitor.cpu_thread_watts);
+  put("ram_watts", monitor.ram_watts);
+  return object;
+}
+
 Json write_series(const SeriesSpec& series) {
   Json object;
   object["name"] = series.name;
@@ -55,16 +70,7 @@ std::string format_study_spec(const StudySpec& spec) {
   object["retries"] = spec.retries;
   object["workload"] = write_workload(spec.workload);
   object["launcher"]["kind"] = spec.launcher.kind;
-  object["monitor"] = Json::object();
-  if (spec.monitor.rate_hz) {
-    object["monitor"]["rate"] = *spec.monitor.rate_hz;
-  }
-  if (spec.monitor.root) {
-    object["monitor"]["root"] = *spec.monitor.root;
-  }
-  if (spec.monitor.nvml_library) {
-    object["monitor"]["nvml_library"] = *spec.monitor.nvml_library;
-  }
+  object["monitor"] = write_monitor(spec.monitor);
   object["series"] = Json::array();
   for (const SeriesSpec& series : spec.series) {
     object["series"].push_back(write_series(series));

@@ -54,6 +54,8 @@ struct MonitorSpec {
   std::optional<double> rate_hz;
   std::optional<std::string> root;          // stands for / for every file-based source
   std::optional<std::string> nvml_library;  // in place of libnvidia-ml.so.1
+  std::optional<double> cpu_thread_watts;   // inputs of the estimate where no counter exists
+  std::optional<double> ram_watts;
 };
 
 /// One point of a series: global batch size = local batch size x devices x accumulation steps.

@@ -13,7 +13,7 @@ constexpr std::array kDomains = {Domain::kCpu,
                                  Domain::kCpuCore,
                                  Domain::kCpuUncore,
                                  Domain::kPlatform};
-constexpr int kMovesWanted = 3;
+constexpr int kMovesWanted = 2;
 
 struct Moves {
   std::optional<std::uint64_t> last;

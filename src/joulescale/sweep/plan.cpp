@@ -77,6 +77,26 @@ std::vector<std::string> command_arguments(const StudySpec& spec,
   return arguments;
 }
 
+std::vector<std::string> monitor_options(const MonitorSpec& monitor) {
+  std::vector<std::string> options;
+  const auto add_number = [&](const char* option, const std::optional<double>& value) {
+    if (value) {
+      options.push_back(option + format_double(*value));
+    }
+  };
+  const auto add_text = [&](const char* option, const std::optional<std::string>& value) {
+    if (value) {
+      options.push_back(option + *value);
+    }
+  };
+  add_number("--rate=", monitor.rate_hz);
+  add_text("--root=", monitor.root);
+  add_text("--nvml-library=", monitor.nvml_library);
+  add_number("--cpu-thread-watts=", monitor.cpu_thread_watts);
+  add_number("--ram-watts=", monitor.ram_watts);
+  return options;
+}
+
 bool same_workload(const WorkloadSpec& a, const WorkloadSpec& b) {
   const auto same_option = [](const WorkloadOption& x, const WorkloadOption& y) {
     return x.name == y.name && x.value == y.value;
@@ -87,7 +107,7 @@ bool same_workload(const WorkloadSpec& a, const WorkloadSpec& b) {
 }
 
 bool same_monitor(const MonitorSpec& a, const MonitorSpec& b) {
-  return a.rate_hz == b.rate_hz && a.root == b.root && a.nvml_library == b.nvml_library;
+  return monitor_options(a) == monitor_options(b);
 }
 
 }  // namespace
@@ -152,14 +172,8 @@ std::vector<std::string> run_command(const StudySpec& spec,
   }
   command.push_back("--output=" + paths.run_directory);
   command.push_back("--study=" + paths.study_record);
-  if (spec.monitor.rate_hz) {
-    command.push_back("--rate=" + format_double(*spec.monitor.rate_hz));
-  }
-  if (spec.monitor.root) {
-    command.push_back("--root=" + *spec.monitor.root);
-  }
-  if (spec.monitor.nvml_library) {
-    command.push_back("--nvml-library=" + *spec.monitor.nvml_library);
+  for (std::string& option : monitor_options(spec.monitor)) {
+    command.push_back(std::move(option));
   }
   if (!trains) {
     command.push_back("--");

@@ -15,7 +15,7 @@ constexpr Watts kLeastPlausiblePower{1000.0};
 constexpr double kMilliwattsPerWatt = 1e3;
 constexpr unsigned kNoValue32 = 0xFFFFFFFFU;
 constexpr Nanoseconds kProbeInterval = std::chrono::milliseconds(10);
-constexpr Nanoseconds kProbeLimit = std::chrono::milliseconds(350);
+constexpr Nanoseconds kProbeLimit = std::chrono::milliseconds(250);
 constexpr const char* kAccuracy =
     "NVIDIA states +-5 W or 5 %; published steady-state errors are -6 to +11 % (arXiv 2312.02741)";
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -76,8 +76,9 @@ std::vector<std::string> ordered_ids(const std::map<std::string, fs::path>& foun
   for (const auto& [id, path] : found) {
     ids.push_back(id);
   }
-  std::ranges::stable_sort(
-      ids, {}, [](const std::string& id) { return id.find("mmio") != std::string::npos; });
+  std::ranges::sort(ids, {}, [](const std::string& id) {
+    return std::pair(id.find("mmio") != std::string::npos, id);
+  });
   return ids;
 }
 

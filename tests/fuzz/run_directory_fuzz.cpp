@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a crashed or hostile process may leave in a run directory: a journal, a marks file,
+// node.json and launch.json of any bytes are read without harm, and sums stay finite and not
+// negative. The input's first byte chooses the file; for the two logs the rest is taken as frames
+// with right checksums, so that the content behind them is reached.
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+#include "joulescale/base/frame_log.h"
+#include "joulescale/monitor/journal.h"
+#include "joulescale/monitor/launch.h"
+#include "joulescale/monitor/marks/mark_writer.h"
+#include "joulescale/monitor/marks_summary.h"
+#include "joulescale/monitor/merge.h"
+#include "joulescale/monitor/node_report.h"
+
+namespace {
+
+using namespace joulescale;
+
+class Replay final : public JournalVisitor {
+ public:
+  void on_sensor(std::size_t, Nanoseconds period, const std::vector<Channel>& channels) override {
+    meter.add_sensor(channels,
+                     std::clamp(period, Nanoseconds(1'000'000), Nanoseconds(1'000'000'000)));
+  }
+  void on_readings(std::size_t sensor, const std::vector<RawReading>& readings) override {
+    meter.add(sensor, readings);
+  }
+  void on_missed(std::size_t sensor, std::uint64_t count) override {
+    meter.add_missed(sensor, count);
+  }
+  void on_begin(Nanoseconds) override {}
+  void on_end(Nanoseconds, bool, int) override {}
+  NodeMeter meter;
+};
+
+/// Frames of type and length bytes, each with its content, written by the real writer.
+void write_frames(const std::filesystem::path& file,
+                  std::string_view magic,
+                  std::string_view data) {
+  std::filesystem::remove(file);
+  auto writer = FrameWriter::create(file, magic);
+  while (writer && data.size() >= 2) {
+    const auto type = static_cast<std::uint8_t>(data[0]);
+    const auto length = static_cast<std::uint8_t>(data[1]);
+    data.remove_prefix(2);
+    const std::string_view payload = data.substr(0, length);
+    data.remove_prefix(payload.size());
+    (void)writer->append(type, payload).ok();
+  }
+  (void)writer->flush().ok();
+}
+
+void check_journal(const std::filesystem::path& file) {
+  Replay replay;
+  (void)read_journal(file, replay).ok();
+  const NodeEnergy energy =
+      replay.meter.finish(Nanoseconds(1'000'000'000), Nanoseconds(60'000'000'000));
+  for (const GroupEnergy& group : energy.groups) {
+    if (!std::isfinite(group.energy.energy.value()) || group.energy.energy.value() < 0.0) {
+      std::abort();
+    }
+  }
+}
+
+void check_marks(const std::filesystem::path& directory) {
+  NodeCurves curves;
+  curves.resolution = Nanoseconds(100'000'000);
+  const Nanoseconds begin(1'000'000'000);
+  const Nanoseconds end(60'000'000'000);
+  curves.measured.append(begin, Joules(0.0));
+  curves.measured.append(end, Joules(1000.0));
+  const MarksSummary summary = summarise_marks(directory, curves, begin, end);
+  for (const RegionRecord& region : summary.regions) {
+    if (!(region.energy->value() >= 0.0) || !std::isfinite(region.energy->value())) {
+      std::abort();
+    }
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) {
+    return 0;
+  }
+  static const std::filesystem::path kDirectory = [] {
+    const auto path = std::filesystem::temp_directory_path() /
+                      ("run_directory_fuzz." + std::to_string(::getpid()));
+    std::filesystem::create_directories(path);
+    std::atexit([] {
+      std::error_code ignored;
+      std::filesystem::remove_all(std::filesystem::temp_directory_path() /
+                                      ("run_directory_fuzz." + std::to_string(::getpid())),
+                                  ignored);
+    });
+    return path;
+  }();
+  const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
+  switch (data[0] % 4) {
+    case 0:
+      write_frames(kDirectory / "journal", kJournalMagic, text);
+      check_journal(kDirectory / "journal");
+      break;
+    case 1:
+      write_frames(kDirectory / "1-1.marks", kMarksMagic, text);
+      check_marks(kDirectory);
+      break;
+    case 2:
+      if (const auto report = parse_node_report(text)) {
+        const std::string again = format_node_report(*report);
+        if (!parse_node_report(again)) {
+          std::abort();
+        }
+        (void)merge_run(LaunchInfo(), std::span(&*report, 1));
+      }
+      break;
+    default:
+      (void)parse_launch(text).ok();
+      break;
+  }
+  return 0;
+}

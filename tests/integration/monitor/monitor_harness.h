@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Helpers of the monitor's integration tests: the real program in a directory of the test's own.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "joulescale/record/run_json.h"
+
+#include "tests/support/json_schema.h"
+#include "tests/support/program.h"
+#include "tests/support/temp_dir.h"
+
+namespace joulescale::testing {
+
+class MonitorTest : public ::testing::Test {
+ protected:
+  static std::string joulescale() { return std::string(JOULESCALE_BIN_DIR) + "/joulescale"; }
+
+  std::filesystem::path run_directory() const { return work_ / "run"; }
+
+  /// "joulescale monitor --quiet --output run <options> -- <command>".
+  std::vector<std::string> monitor(const std::vector<std::string>& options,
+                                   const std::vector<std::string>& command) const {
+    std::vector<std::string> arguments = {
+        joulescale(), "monitor", "--quiet", "--output", run_directory().native()};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    arguments.emplace_back("--");
+    arguments.insert(arguments.end(), command.begin(), command.end());
+    return arguments;
+  }
+
+  /// run.json; also holds it to the schema.
+  RunRecord record() const {
+    std::ifstream schema_file(JOULESCALE_SOURCE_DIR "/docs/run.schema.json");
+    const JsonSchema schema(nlohmann::json::parse(schema_file));
+    std::ifstream file(run_directory() / "run.json");
+    const auto document = nlohmann::json::parse(file, nullptr, false);
+    EXPECT_FALSE(document.is_discarded());
+    for (const std::string& violation : schema.violations(document)) {
+      ADD_FAILURE() << violation;
+    }
+    auto run = read_run_record(run_directory() / "run.json");
+    EXPECT_TRUE(run.ok()) << run.error().text();
+    return run.ok() ? *run : RunRecord();
+  }
+
+  TempDir work_;
+};
+
+}  // namespace joulescale::testing

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Channels and readings for tests of the accounts.
+#pragma once
+
+#include <cstdint>
+
+#include "joulescale/sensors/sensor.h"
+
+namespace joulescale::testing {
+
+inline Channel counter_channel(std::optional<std::uint64_t> range_uj) {
+  Channel channel;
+  channel.name = "powercap/package-0";
+  channel.overlap_group = "package-0";
+  channel.counter_range = range_uj;
+  channel.update_period = std::chrono::milliseconds(1);
+  return channel;
+}
+
+inline Channel power_channel() {
+  Channel channel;
+  channel.name = "nvml/GPU-1/power";
+  channel.overlap_group = "GPU-1";
+  channel.quantity = Quantity::kPower;
+  channel.behavior = Behavior::kGauge;
+  channel.domain = Domain::kGpu;
+  channel.unit = RawUnit::kMilliwatt;
+  channel.provenance = Provenance::kIntegrated;
+  return channel;
+}
+
+inline RawReading ok_reading(double time_s, std::uint64_t raw) {
+  const Nanoseconds time(static_cast<std::int64_t>(time_s * 1e9));
+  return {ReadStatus::kOk, raw, time, time};
+}
+
+inline RawReading no_reading(double time_s, ReadStatus status = ReadStatus::kMissing) {
+  const Nanoseconds time(static_cast<std::int64_t>(time_s * 1e9));
+  return {status, 0, time, time};
+}
+
+inline Nanoseconds at_seconds(double time_s) {
+  return Nanoseconds(static_cast<std::int64_t>(time_s * 1e9));
+}
+
+}  // namespace joulescale::testing

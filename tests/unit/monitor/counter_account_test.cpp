@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "joulescale/monitor/counter_account.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/counter_feed.h"
+
+namespace joulescale {
+namespace {
+
+using testing::at_seconds;
+using testing::counter_channel;
+using testing::no_reading;
+using testing::ok_reading;
+
+constexpr Nanoseconds kPeriod = std::chrono::milliseconds(100);
+constexpr std::uint64_t kRangeUj = 262'143'328'850;
+
+double total_j(const CounterAccount& account) { return account.curve().back().energy.value(); }
+
+TEST(CounterAccount, FirstReadingGivesNoEnergy) {
+  CounterAccount account(counter_channel(kRangeUj), kPeriod);
+  account.add(ok_reading(10.0, 123'456'789));
+  EXPECT_DOUBLE_EQ(total_j(account), 0.0);
+  account.add(ok_reading(10.1, 133'456'789));
+  EXPECT_DOUBLE_EQ(total_j(account), 10.0);
+}
+
+TEST(CounterAccount, WrapIsAddedOnce) {
+  CounterAccount account(counter_channel(kRangeUj), kPeriod);
+  account.add(ok_reading(10.0, kRangeUj - 4'000'000));
+  account.add(ok_reading(10.1, 6'000'000));
+  account.add(ok_reading(10.2, 16'000'000));
+  EXPECT_DOUBLE_EQ(total_j(account), 20.0);
+  EXPECT_EQ(account.events().wraps, 1U);
+  EXPECT_EQ(account.events().resets, 0U);
+}
+
+TEST(CounterAccount, ResetIsNoWrapAndGivesNoEnergy) {
+  CounterAccount account(counter_channel(kRangeUj), kPeriod);
+  account.add(ok_reading(10.0, 1'000'000'000));
+  account.add(ok_reading(10.1, 1'010'000'000));
+  account.add(ok_reading(10.2, 5'000'000));  // a wrap would mean 2.6 MW
+  account.add(ok_reading(10.3, 15'000'000));
+  EXPECT_DOUBLE_EQ(total_j(account), 20.0);
+  EXPECT_EQ(account.events().wraps, 0U);
+  EXPECT_EQ(account.events().resets, 1U);
+}
+
+TEST(CounterAccount, DecreaseWithoutRangeIsAReset) {
+  CounterAccount account(counter_channel(std::nullopt), kPeriod);
+  account.add(ok_reading(10.0, kRangeUj - 1));
+  account.add(ok_reading(10.1, 1'000'000));
+  account.add(ok_reading(10.2, 2'000'000));
+  EXPECT_DOUBLE_EQ(total_j(account), 1.0);
+  EXPECT_EQ(account.events().resets, 1U);
+}
+
+TEST(CounterAccount, ResetAtTheEndIsSeen) {
+  CounterAccount account(counter_channel(std::nullopt), kPeriod);
+  account.add(ok_reading(10.0, 1'000'000'000));
+  account.add(ok_reading(10.1, 1'010'000'000));
+  account.add(ok_reading(10.2, 5'000'000));
+  account.close(at_seconds(10.2));
+  EXPECT_EQ(account.events().resets, 1U);
+  const auto window = account.window(at_seconds(10.0), at_seconds(10.2));
+  ASSERT_TRUE(window.has_value());
+  EXPECT_NEAR(window->energy.value(), 10.0, 0.1);
+  EXPECT_GE(window->uncertainty.value(), 10.0);  // what the lost interval may have held
+}
+
+TEST(CounterAccount, OneStrayValueIsAGlitch) {
+  CounterAccount account(counter_channel(std::nullopt), kPeriod);
+  account.add(ok_reading(10.0, 1'000'000'000));
+  account.add(ok_reading(10.1, 0));  // hurried drivers answer so
+  account.add(ok_reading(10.2, 1'020'000'000));
+  EXPECT_DOUBLE_EQ(total_j(account), 20.0);
+  EXPECT_EQ(account.events().resets, 0U);
+  EXPECT_EQ(account.events().missed, 1U);
+}
+
+TEST(CounterAccount, ImplausibleIncreaseIsNoEnergy) {
+  CounterAccount account(counter_channel(std::nullopt), kPeriod);
+  account.add(ok_reading(10.0, 1'000'000));
+  account.add(ok_reading(10.1, 900'000'000'000));  // 9 MW
+  account.add(ok_reading(10.2, 900'010'000'000));
+  EXPECT_DOUBLE_EQ(total_j(account), 10.0);
+  EXPECT_EQ(account.events().resets, 1U);
+}
+
+TEST(CounterAccount, MissingReadingLosesNoEnergy) {
+  CounterAccount account(counter_channel(kRangeUj), kPeriod);
+  account.add(ok_reading(10.0, 1'000'000));
+  account.add(no_reading(10.1));
+  account.add(ok_reading(10.2, 21'000'000));
+  EXPECT_DOUBLE_EQ(total_j(account), 20.0);
+  EXPECT_EQ(account.events().missed, 1U);
+}
+
+TEST(CounterAccount, WrapAcrossAMissingReadingIsAdded) {
+  CounterAccount account(counter_channel(kRangeUj), kPeriod);
+  account.add(ok_reading(10.0, kRangeUj - 1'000'000));
+  account.add(no_reading(10.1));
+  account.add(ok_reading(10.2, 19'000'000));
+  EXPECT_DOUBLE_EQ(total_j(account), 20.0);
+}
+
+TEST(CounterAccount, LongGapIsAmbiguousAndTheMeanPowerDecides) {
+  Channel channel = counter_channel(1'000'000'000);  // 1 kJ: 5 s at 200 W, 0.25 s at 4 kW
+  CounterAccount account(channel, kPeriod);
+  std::uint64_t energy_uj = 0;
+  for (int i = 0; i <= 20; ++i, energy_uj += 20'000'000) {
+    account.add(ok_reading(10.0 + 0.1 * i, energy_uj));
+  }
+  // 12.5 s without a reading at 200 W: 2500 J more, two and a half rounds.
+  account.add(ok_reading(24.5, (400'000'000 + 2'500'000'000) % 1'000'000'000));
+  EXPECT_NEAR(total_j(account), 400.0 + 2500.0, 1e-6);
+  EXPECT_EQ(account.events().wraps, 2U);
+  EXPECT_EQ(account.events().ambiguous, 1U);
+  account.close(at_seconds(24.5));
+  EXPECT_GE(account.window(at_seconds(10.0), at_seconds(24.5))->uncertainty.value(), 1000.0);
+}
+
+TEST(CounterAccount, EdgesAreExtrapolatedFromTheLastTick) {
+  Channel channel = counter_channel(kRangeUj);
+  channel.update_period = kPeriod;  // a slow counter
+  CounterAccount account(channel, std::chrono::milliseconds(10));
+  // 100 W; the counter moves at every tenth of a second.
+  for (int i = 0; i <= 205; ++i) {
+    const auto ticks = static_cast<std::uint64_t>(i / 10);
+    account.add(ok_reading(10.0 + 0.01 * i, ticks * 10'000'000));
+  }
+  account.close(at_seconds(12.05));
+  const auto window = account.window(at_seconds(10.15), at_seconds(12.05));
+  ASSERT_TRUE(window.has_value());
+  EXPECT_NEAR(window->energy.value(), 190.0, window->uncertainty.value());
+  EXPECT_LT(window->uncertainty.value(), 15.0);
+  EXPECT_NEAR(window->energy.value(), 190.0, 1.5);
+}
+
+TEST(CounterAccount, CounterThatNeverMovesGivesNoValue) {
+  CounterAccount account(counter_channel(kRangeUj), kPeriod);
+  account.add(ok_reading(10.0, 5));
+  account.add(ok_reading(12.0, 5));
+  account.close(at_seconds(12.0));
+  EXPECT_FALSE(account.window(at_seconds(10.0), at_seconds(12.0)).has_value());
+}
+
+TEST(CounterAccount, LateFirstReadingIsNotMadeUp) {
+  CounterAccount account(counter_channel(kRangeUj), kPeriod);
+  account.add(ok_reading(12.0, 0));
+  account.add(ok_reading(13.0, 100'000'000));
+  account.close(at_seconds(13.0));
+  const auto window = account.window(at_seconds(10.0), at_seconds(13.0));
+  ASSERT_TRUE(window.has_value());
+  EXPECT_NEAR(window->energy.value(), 100.0, 0.2);
+  EXPECT_NEAR(to_seconds(window->unseen).value(), 2.0, 0.01);
+}
+
+TEST(CounterAccount, LostDeviceIsNotExtrapolated) {
+  CounterAccount account(counter_channel(std::nullopt), kPeriod);
+  account.add(ok_reading(10.0, 0));
+  account.add(ok_reading(11.0, 100'000'000));
+  account.add(no_reading(11.1, ReadStatus::kGone));
+  account.close(at_seconds(11.2));
+  EXPECT_TRUE(account.events().gone);
+  const auto window = account.window(at_seconds(10.0), at_seconds(11.2));
+  EXPECT_NEAR(window->energy.value(), 100.0, 0.1);
+  EXPECT_GE(window->uncertainty.value(), 20.0);
+}
+
+/// Closed form: a ramp 50..250 W over 300 s with two wraps of a small range.
+TEST(CounterAccount, RampWithTwoWrapsIsExact) {
+  constexpr std::uint64_t kSmallRangeUj = 18'000'000'000;
+  CounterAccount account(counter_channel(kSmallRangeUj), kPeriod);
+  const auto energy_j = [](double t) { return 50.0 * t + 200.0 / 300.0 * t * t / 2.0; };
+  const double start_j = 17'000.0;
+  for (int i = 0; i <= 3000; ++i) {
+    const double t = 0.1 * i;
+    const auto total_uj = static_cast<std::uint64_t>((start_j + energy_j(t)) * 1e6);
+    account.add(ok_reading(1000.0 + t, total_uj % kSmallRangeUj));
+  }
+  account.close(at_seconds(1300.0));
+  EXPECT_EQ(account.events().wraps, 3U);
+  const auto window = account.window(at_seconds(1000.05), at_seconds(1299.95));
+  const double expected = energy_j(299.95) - energy_j(0.05);
+  EXPECT_NEAR(window->energy.value(), expected, 1e-3 * expected);
+  EXPECT_NEAR(window->energy.value(), expected, window->uncertainty.value());
+  EXPECT_LT(window->uncertainty.value(), 1e-3 * expected);
+}
+
+}  // namespace
+}  // namespace joulescale

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+// launch.json, node.json, the journal, and their merging into run.json.
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "joulescale/base/file.h"
+#include "joulescale/monitor/environment.h"
+#include "joulescale/monitor/hardware.h"
+#include "joulescale/monitor/journal.h"
+#include "joulescale/monitor/launch.h"
+#include "joulescale/monitor/merge.h"
+#include "joulescale/monitor/node_meter.h"
+#include "joulescale/record/run_json.h"
+
+#include "tests/support/counter_feed.h"
+#include "tests/support/temp_dir.h"
+
+namespace joulescale {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::ok_reading;
+using testing::TempDir;
+
+GroupEnergy group_of(const std::string& group,
+                     const std::string& component,
+                     double energy_j,
+                     Provenance provenance) {
+  GroupEnergy entry;
+  entry.group = group;
+  entry.component = component;
+  entry.counted = component != "platform";
+  entry.energy.energy = Joules(energy_j);
+  entry.energy.provenance = provenance;
+  if (provenance != Provenance::kEstimated) {
+    entry.energy.uncertainty = Joules(3.0);
+  }
+  entry.energy.instrument_accuracy = "unknown";
+  return entry;
+}
+
+NodeReport report_of(const std::string& identity, int rank, int exit_status) {
+  NodeReport report;
+  report.identity = identity;
+  report.part.id = "x";
+  report.part.started_at = "2026-01-01T00:00:00.000Z";
+  report.part.launch = {"k", "none"};
+  report.part.nodes.push_back({identity, {}, {}, {}});
+  report.part.duration = Seconds(10.0 + rank);
+  report.part.ranks.push_back({rank, identity, exit_status, std::nullopt, Seconds(10.0)});
+  return report;
+}
+
+LaunchInfo launch_of() {
+  LaunchInfo launch;
+  launch.id = "abc";
+  launch.key = "k";
+  launch.launcher = "none";
+  launch.command = {"train", "--lr", "0.1"};
+  launch.started_at = "2026-01-01T00:00:00.000Z";
+  launch.version = "1";
+  return launch;
+}
+
+TEST(MergeRun, AddsNodesAndCountsEachGpuOnce) {
+  NodeReport a = report_of("a", 0, 0);
+  a.groups = {group_of("package-0", "cpu", 100.0, Provenance::kMeasured),
+              group_of("GPU-1", "gpu", 1000.0, Provenance::kMeasured),
+              group_of("psys", "platform", 500.0, Provenance::kMeasured),
+              group_of("estimate/dram", "dram", 10.0, Provenance::kEstimated)};
+  a.gpus = {"GPU-1"};
+  NodeReport b = report_of("b", 1, 3);
+  b.groups = {group_of("package-0", "cpu", 200.0, Provenance::kMeasured),
+              group_of("GPU-1", "gpu", 1000.0, Provenance::kMeasured)};
+  b.gpus = {"GPU-1"};
+  b.part.flags = {"gap"};
+  const RunRecord run = merge_run(launch_of(), std::vector{a, b});
+  EXPECT_DOUBLE_EQ(run.energy.total->value(), 1300.0);
+  EXPECT_DOUBLE_EQ(run.energy.estimated->value(), 10.0);
+  EXPECT_DOUBLE_EQ(run.energy.total_with_estimates->value(), 1310.0);
+  EXPECT_NEAR(run.energy.total_uncertainty->value(), 3.0 * std::sqrt(3.0), 1e-9);
+  EXPECT_THAT(run.energy.total_includes, ElementsAre("cpu", "gpu"));
+  EXPECT_DOUBLE_EQ(run.energy.components.at("cpu").energy.value(), 300.0);
+  EXPECT_DOUBLE_EQ(run.energy.components.at("platform").energy.value(), 500.0);
+  EXPECT_THAT(run.flags, ElementsAre("duplicate_source", "gap"));
+  EXPECT_EQ(run.devices.kind, "gpu");
+  EXPECT_EQ(run.devices.count, 1);
+  EXPECT_DOUBLE_EQ(run.duration.value(), 11.0);
+  EXPECT_NEAR(run.device_hours, 11.0 / 3600.0, 1e-12);
+  EXPECT_EQ(run.exit_status, 3);  // the first rank that failed
+  EXPECT_DOUBLE_EQ(run.nodes.at(0).energy->value(), 1100.0);
+  EXPECT_DOUBLE_EQ(run.nodes.at(1).energy->value(), 200.0);
+  EXPECT_NEAR(run.power.mean->value(), 1300.0 / 11.0, 1e-9);
+}
+
+TEST(MergeRun, WithoutGpuTheRanksAreTheDevices) {
+  NodeReport report = report_of("a", 0, 0);
+  EXPECT_EQ(merge_run(launch_of(), std::vector{report}).devices.count, 1);
+  report.registered_ranks = 4;
+  const RunRecord run = merge_run(launch_of(), std::vector{report});
+  EXPECT_EQ(run.devices.kind, "cpu_rank");
+  EXPECT_EQ(run.devices.count, 4);
+  EXPECT_FALSE(run.energy.total.has_value());  // missing is missing
+}
+
+TEST(NodeReportJson, ReadsBackWhatItWrote) {
+  NodeReport report = report_of("node-7", 2, 0);
+  report.groups = {group_of("package-0", "cpu", 1.0 / 3.0, Provenance::kMeasured),
+                   group_of("estimate/dram", "dram", 10.0, Provenance::kEstimated)};
+  report.groups[1].energy.inputs = {{"power_w", "10"}};
+  report.gpus = {"GPU-1", "GPU-2"};
+  report.registered_ranks = 2;
+  const std::string text = format_node_report(report);
+  const auto parsed = parse_node_report(text);
+  ASSERT_TRUE(parsed.ok()) << parsed.error().text();
+  EXPECT_EQ(format_node_report(*parsed), text);
+  EXPECT_EQ(parsed->groups.at(0).energy.energy, report.groups[0].energy.energy);
+  for (const char* wrong : {"", "[]", "{}", R"({"schema":"joulescale.node/1"})"}) {
+    EXPECT_FALSE(parse_node_report(wrong).ok()) << wrong;
+  }
+}
+
+TEST(FinishRun, IsIdempotentAndWaitsForAllRanks) {
+  const TempDir directory;
+  const RunDirectory run{directory / "run"};
+  LaunchInfo launch = launch_of();
+  launch.expected_ranks = 2;
+  ASSERT_TRUE(create_run_directory(run.path, "x", launch).ok());
+  const NodeDirectory a = create_node_directory(run, "a").value();
+  ASSERT_TRUE(write_file_atomic(a.report(), format_node_report(report_of("a", 0, 0))).ok());
+  const auto early = finish_run(run.path);
+  ASSERT_FALSE(early.ok());
+  EXPECT_THAT(early.error().text(), HasSubstr("1 of 2 ranks"));
+  const NodeDirectory b = create_node_directory(run, "b").value();
+  ASSERT_TRUE(write_file_atomic(b.report(), format_node_report(report_of("b", 1, 0))).ok());
+  ASSERT_TRUE(finish_run(run.path).ok());
+  const std::string first = read_file(run.run_file()).value();
+  ASSERT_TRUE(finish_run(run.path).ok());
+  EXPECT_EQ(read_file(run.run_file()).value(), first);
+  std::ofstream(b.report()) << "{\"schema\": \"joulescale.node/1\", \"ident";
+  EXPECT_FALSE(finish_run(run.path).ok());
+  EXPECT_EQ(read_file(run.run_file()).value(), first);
+}
+
+TEST(RunDirectory, RefusesForeignDirectoriesAndNumbersDefaults) {
+  const TempDir directory;
+  std::ofstream(directory / "mine") << "x";
+  for (const auto& path : {directory.path(), directory / "mine", directory / "mine/below"}) {
+    const auto refused = create_run_directory(path, "x", launch_of());
+    ASSERT_FALSE(refused.ok()) << path;
+    EXPECT_EQ(exit_status_of(refused.error()), 2);
+  }
+  const auto made = create_run_directory(directory / "a/b", "x", launch_of());
+  ASSERT_TRUE(made.ok());
+  EXPECT_EQ(std::filesystem::status(made->path).permissions(), std::filesystem::perms::owner_all);
+  const auto launch = parse_launch(read_file(made->launch_file()).value());
+  ASSERT_TRUE(launch.ok());
+  EXPECT_EQ(launch->command, launch_of().command);
+}
+
+TEST(Environment, RecordsTheAllowListAndNoSecrets) {
+  const EnvironmentMap recorded = recordable_environment({{"SLURM_JOB_ID", "7"},
+                                                          {"SLURM_JWT", "eyJ"},
+                                                          {"OMP_NUM_THREADS", "2"},
+                                                          {"NCCL_SECRET_TOKEN", "x"},
+                                                          {"WANDB_API_KEY", "x"},
+                                                          {"HOME", "/root"},
+                                                          {"HOSTNAME", "h"}});
+  EXPECT_EQ(recorded,
+            (EnvironmentMap{{"SLURM_JOB_ID", "7"}, {"OMP_NUM_THREADS", "2"}, {"HOSTNAME", "h"}}));
+}
+
+TEST(Environment, FindsTheInnermostLauncher) {
+  EXPECT_FALSE(detect_launcher({{"SLURM_NTASKS", "8"}, {"SLURM_PROCID", "0"}}));  // batch script
+  EXPECT_FALSE(detect_launcher({{"WORLD_SIZE", "many"}, {"RANK", "0"}}));
+  const auto step = detect_launcher({{"SLURM_PROCID", "3"}, {"SLURM_STEP_NUM_TASKS", "4"}});
+  ASSERT_TRUE(step.has_value());
+  EXPECT_EQ(step->launcher, "slurm");
+  EXPECT_EQ(step->world_size, 4);
+  const auto both = detect_launcher({{"RANK", "1"},
+                                     {"WORLD_SIZE", "2"},
+                                     {"LOCAL_WORLD_SIZE", "1"},
+                                     {"SLURM_PROCID", "3"},
+                                     {"SLURM_STEP_NUM_TASKS", "4"}});
+  EXPECT_EQ(both->launcher, "torchrun");
+  EXPECT_EQ(both->local_size, 1);
+}
+
+TEST(Environment, KnowsWrappedLaunchers) {
+  using Command = std::vector<std::string>;
+  EXPECT_TRUE(is_wrapped_launcher(Command{"/usr/bin/srun", "-N2", "x"}));
+  EXPECT_TRUE(is_wrapped_launcher(Command{"mpirun", "x"}));
+  EXPECT_TRUE(is_wrapped_launcher(Command{"torchrun", "--nnodes=2", "x"}));
+  EXPECT_TRUE(
+      is_wrapped_launcher(Command{"python", "-m", "torch.distributed.run", "--nnodes", "2"}));
+  EXPECT_FALSE(is_wrapped_launcher(Command{"torchrun", "--nproc-per-node=2", "x"}));
+  EXPECT_FALSE(is_wrapped_launcher(Command{"torchrun", "--nnodes", "1", "x"}));
+  EXPECT_FALSE(is_wrapped_launcher(Command{"python", "train.py"}));
+}
+
+TEST(Hardware, CountsSocketsAndCores) {
+  const HardwareRecord hardware = parse_cpuinfo(
+      "model name\t: CPU X\nphysical id\t: 0\ncore id\t: 0\n\n"
+      "model name\t: CPU X\nphysical id\t: 0\ncore id\t: 1\n\n"
+      "model name\t: CPU X\nphysical id\t: 1\ncore id\t: 0\n\n"
+      "model name\t: CPU X\nphysical id\t: 1\ncore id\t: 0\n");
+  EXPECT_EQ(hardware.cpu_model, "CPU X");
+  EXPECT_EQ(hardware.sockets, 2);
+  EXPECT_EQ(hardware.cores, 3);
+  EXPECT_FALSE(parse_cpuinfo("").sockets.has_value());
+}
+
+/// Feeds a journal into a meter, as recovering does.
+class Replay final : public JournalVisitor {
+ public:
+  void on_sensor(std::size_t, Nanoseconds period, const std::vector<Channel>& channels) override {
+    meter.add_sensor(channels, period);
+  }
+  void on_readings(std::size_t sensor, const std::vector<RawReading>& readings) override {
+    meter.add(sensor, readings);
+  }
+  void on_missed(std::size_t sensor, std::uint64_t count) override {
+    meter.add_missed(sensor, count);
+  }
+  void on_begin(Nanoseconds time) override { begin = time; }
+  void on_end(Nanoseconds time, bool by_signal, int status) override {
+    end = time;
+    ended_by_signal = by_signal;
+    end_status = status;
+  }
+  NodeMeter meter;
+  Nanoseconds begin{0};
+  Nanoseconds end{0};
+  bool ended_by_signal = false;
+  int end_status = -1;
+};
+
+TEST(Journal, ReplayGivesTheSameEnergy) {
+  const TempDir directory;
+  NodeMeter live;
+  const std::vector<Channel> channels = {testing::counter_channel(1'000'000'000),
+                                         testing::power_channel()};
+  live.add_sensor(channels, std::chrono::milliseconds(100));
+  JournalWriter journal = JournalWriter::create(directory / "journal").value();
+  ASSERT_TRUE(journal.sensor(0, std::chrono::milliseconds(100), channels).ok());
+  ASSERT_TRUE(journal.begin(testing::at_seconds(100.0)).ok());
+  for (int i = 0; i < 100; ++i) {
+    const std::vector<RawReading> readings = {
+        ok_reading(100.0 + 0.1 * i, static_cast<std::uint64_t>(i) * 20'000'000 % 1'000'000'000),
+        ok_reading(100.0 + 0.1 * i, 100'000)};
+    live.add(0, readings);
+    ASSERT_TRUE(journal.readings(0, readings).ok());
+  }
+  ASSERT_TRUE(journal.missed(0, 3).ok());
+  live.add_missed(0, 3);
+  ASSERT_TRUE(journal.end(testing::at_seconds(109.9), true, 9).ok());
+  ASSERT_TRUE(journal.sync().ok());
+  Replay replay;
+  EXPECT_EQ(read_journal(directory / "journal", replay).value(), 0U);
+  EXPECT_TRUE(replay.ended_by_signal);
+  EXPECT_EQ(replay.end_status, 9);
+  const NodeEnergy expected = live.finish(replay.begin, replay.end);
+  const NodeEnergy replayed = replay.meter.finish(replay.begin, replay.end);
+  ASSERT_EQ(replayed.groups.size(), expected.groups.size());
+  for (std::size_t i = 0; i < expected.groups.size(); ++i) {
+    EXPECT_EQ(replayed.groups[i].energy.energy, expected.groups[i].energy.energy);
+    EXPECT_EQ(replayed.groups[i].energy.uncertainty, expected.groups[i].energy.uncertainty);
+  }
+  EXPECT_EQ(replayed.sources[0].wraps, 1U);
+  EXPECT_EQ(replayed.sources[0].missed, 3U);
+}
+
+}  // namespace
+}  // namespace joulescale
