@@ -250,8 +250,8 @@ TrainingRecord make_record(const Job& job,
   record.global_batch_size = job.plan.global_batch_size;
   record.accumulation_steps = job.options.accumulation_steps;
   record.seed = job.options.seed;
-  record.top1_error = 100.0 * (1.0 - counts.top1_correct / counts.samples);
-  record.top5_error = 100.0 * (1.0 - counts.top5_correct / counts.samples);
+  record.top1_error = 100.0 * (counts.samples - counts.top1_correct) / counts.samples;
+  record.top5_error = 100.0 * (counts.samples - counts.top5_correct) / counts.samples;
   record.loss = mean_loss(curve, job.options.epochs - 1);
   record.metrics["peak_learning_rate"] = job.plan.schedule.peak;
   record.metrics["test_samples"] = counts.samples;
