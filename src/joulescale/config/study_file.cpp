@@ -40,6 +40,9 @@ constexpr std::size_t kMaxRuns = 10'000;
 constexpr std::array<std::string_view, 6> kOwnedOptions = {
     "ranks", "local-batch-size", "global-batch-size", "accumulation-steps", "seed", "output"};
 
+/// What a placeholder in braces is made of.
+constexpr std::string_view kWordLetters = "abcdefghijklmnopqrstuvwxyz_";
+
 bool is_option_name(std::string_view name) {
   const auto allowed = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
@@ -101,7 +104,6 @@ std::vector<WorkloadOption> read_options(const toml::table& table, Problem& prob
 
 /// Every {word} of small letters must be a placeholder; other braces are the command's own.
 void check_placeholders(const WorkloadSpec& workload, const TableReader& reader) {
-  constexpr std::string_view kWordLetters = "abcdefghijklmnopqrstuvwxyz_";
   for (const std::string& argument : workload.argv) {
     for (std::size_t open = argument.find('{'); open != std::string::npos;
          open = argument.find('{', open + 1)) {
