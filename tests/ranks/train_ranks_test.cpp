@@ -71,7 +71,8 @@ void add_frame(const Frame& frame, std::map<RegionId, std::string>& names, Marks
 
 void add_marks_file(const std::filesystem::path& file, Marks& marks) {
   std::map<RegionId, std::string> names;
-  for (const auto& frame : read_frame_log(file, kMarksMagic).value().frames) {
+  const FrameLog log = read_frame_log(file, kMarksMagic).value();
+  for (const auto& frame : log.frames) {
     add_frame(frame, names, marks);
   }
 }

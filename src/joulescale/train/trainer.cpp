@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include <c10/util/Logging.h>
 #include <fmt/format.h>
 
 #include "joulescale/models/network.h"
@@ -252,6 +253,7 @@ Result<TrainResult> run_training(const TrainOptions& options,
   JOULESCALE_TRY_ASSIGN(const Device device, Device::open(options.device, ranks.local_rank));
   marks.register_rank(ranks.rank, ranks.world_size, device.kind(), device.uuid());
   try {
+    c10::initLogging();  // reads TORCH_CPP_LOG_LEVEL again: main() set it after torch's own start
     at::set_num_interop_threads(1);
     at::set_num_threads(static_cast<int>(options.threads));
     JOULESCALE_TRY_ASSIGN(Communicator communicator,
