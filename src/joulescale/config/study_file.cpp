@@ -17,7 +17,6 @@ namespace joulescale {
 namespace {
 
 using config::Bounds;
-using config::line_of;
 using config::printable;
 using config::Problem;
 using config::TableReader;
