@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include <c10/util/Logging.h>
 #include <fmt/format.h>
 
 #include "joulescale/models/network.h"
@@ -183,8 +184,8 @@ TrainingRecord make_record(const Job& job,
   record.global_batch_size = job.plan.global_batch_size;
   record.accumulation_steps = job.options.accumulation_steps;
   record.seed = job.options.seed;
-  record.top1_error = 100.0 * (1.0 - counts.top1_correct / counts.samples);
-  record.top5_error = 100.0 * (1.0 - counts.top5_correct / counts.samples);
+  record.top1_error = 100.0 * (counts.samples - counts.top1_correct) / counts.samples;
+  record.top5_error = 100.0 * (counts.samples - counts.top5_correct) / counts.samples;
   record.loss = mean_loss(curve, job.options.epochs - 1);
   record.metrics["peak_learning_rate"] = job.plan.schedule.peak;
   record.metrics["test_samples"] = counts.samples;
@@ -252,6 +253,7 @@ Result<TrainResult> run_training(const TrainOptions& options,
   JOULESCALE_TRY_ASSIGN(const Device device, Device::open(options.device, ranks.local_rank));
   marks.register_rank(ranks.rank, ranks.world_size, device.kind(), device.uuid());
   try {
+    c10::initLogging();  // reads TORCH_CPP_LOG_LEVEL again: main() set it after torch's own start
     at::set_num_interop_threads(1);
     at::set_num_threads(static_cast<int>(options.threads));
     JOULESCALE_TRY_ASSIGN(Communicator communicator,

@@ -70,7 +70,7 @@ TEST(Models, ShortcutsOfCifarResnetsHaveNoParameters) {
 }
 
 TEST(Models, UnknownNameGetsTheNearestOne) {
-  const auto checked = check_model("resnet5O");
+  const auto checked = check_model("resnet-50");
   ASSERT_FALSE(checked.ok());
   EXPECT_EQ(exit_status_of(checked.error()), 2);
   EXPECT_THAT(checked.error().text(), HasSubstr("did you mean resnet50?"));
