@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <numeric>
+#include <span>
 #include <string>
 
 #include <fmt/format.h>
@@ -51,9 +52,10 @@ std::string run(const ImageDataSplits& data,
   for (std::int64_t update = 0; update < batches.updates_per_epoch(); ++update) {
     gradients.compute(order, 0, update);
     for (const auto& parameter : network->parameters()) {
-      const auto flat = parameter.grad().flatten();
-      for (std::int64_t i = 0; i < flat.numel(); ++i) {
-        fmt::format_to(std::back_inserter(lines), "{}\n", flat[i].item<float>());
+      const auto flat = parameter.grad().flatten().contiguous();
+      const std::span values(flat.data_ptr<float>(), static_cast<std::size_t>(flat.numel()));
+      for (const float value : values) {
+        fmt::format_to(std::back_inserter(lines), "{}\n", value);
       }
     }
     gradients.zero();

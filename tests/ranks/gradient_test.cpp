@@ -47,7 +47,7 @@ class Gradients : public ::testing::Test {
     for (auto& rank : ranks) {
       EXPECT_EQ(rank.wait(kLimit), 0) << rank.err();
     }
-    std::istringstream lines(read_file(output).value());
+    std::istringstream lines(testing::text_of(output));
     Outcome outcome;
     std::getline(lines, outcome.counts);
     for (double value = 0.0; lines >> value;) {

@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/wait.h>
@@ -29,6 +30,12 @@ namespace joulescale::testing {
 
 using Variables = std::map<std::string, std::string>;
 
+/// A file's content; empty if it cannot be read.
+inline std::string text_of(const std::filesystem::path& file) {
+  const auto content = read_file(file);
+  return content ? *content : "";
+}
+
 class RankProcess {
  public:
   /// Output goes to `output`.out and `output`.err. Inherited descriptors stay open.
@@ -43,6 +50,7 @@ class RankProcess {
     argv.push_back(nullptr);
     pid_ = ::fork();
     if (pid_ == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that is killed leaves no process behind
       ::dup2(::open((output_.native() + ".out").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644), 1);
       ::dup2(::open((output_.native() + ".err").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644), 2);
       for (const auto& [name, value] : variables) {
@@ -82,10 +90,7 @@ class RankProcess {
   std::string err() const { return text(".err"); }
 
  private:
-  std::string text(const char* suffix) const {
-    auto content = read_file(output_.native() + suffix);
-    return content ? *content : "";
-  }
+  std::string text(const char* suffix) const { return text_of(output_.native() + suffix); }
 
   std::filesystem::path output_;
   pid_t pid_ = -1;
