@@ -13,7 +13,7 @@ target_compile_options(joulescale_build_flags INTERFACE
 
 if(JOULESCALE_SANITIZE)
   target_compile_options(joulescale_build_flags INTERFACE
-    -fsanitize=${JOULESCALE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g1)
+    -fsanitize=${JOULESCALE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(joulescale_build_flags INTERFACE -fsanitize=${JOULESCALE_SANITIZE})
 endif()
 if(JOULESCALE_BUILD_FUZZERS)

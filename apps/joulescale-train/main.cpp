@@ -50,6 +50,8 @@ int run(int argc, char** argv) {
       "--local-batch-size 64");
   app.set_version_flag("--version", "joulescale-train " JOULESCALE_VERSION);
   app.require_subcommand(0, 1);
+  // As in most programs, an option given again replaces the earlier one: scripts append theirs.
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   int exit_status = 0;
   add_training(app, exit_status);
   add_probe_command(app, exit_status);

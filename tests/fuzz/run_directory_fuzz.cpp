@@ -5,6 +5,7 @@
 // with right checksums, so that the content behind them is reached.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>

@@ -2,11 +2,13 @@
 // joulescale train: a monitor around the local ranks of joulescale-train.
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -19,6 +21,21 @@
 
 namespace joulescale {
 namespace {
+
+struct MonitorOption {
+  const char* name;
+  const char* help;
+};
+
+/// Options that go to the monitor as they are.
+constexpr std::array kMonitorOptions = {
+    MonitorOption{"--output", "Run directory to make"},
+    MonitorOption{"--study", "Study record of a sweep (JSON)"},
+    MonitorOption{"--rate", "Samples a second (Hz)"},
+    MonitorOption{"--root", "Directory that stands for / for file-based sources"},
+    MonitorOption{"--nvml-library", "Library in place of libnvidia-ml.so.1"},
+    MonitorOption{"--cpu-thread-watts", "Estimate of a busy hardware thread's power, W"},
+    MonitorOption{"--ram-watts", "Estimate of all memory's power, W"}};
 
 struct TrainOptions {
   std::int64_t ranks = 1;
@@ -64,6 +81,7 @@ Result<void> train(const TrainOptions& options, const std::vector<std::string>& 
   JOULESCALE_TRY(check_trainer_options(trainer, trainer_options, options.ranks, ""));
   auto argv = build_command(options, program.native(), trainer.native(), trainer_options);
   std::vector<char*> pointers;
+  pointers.reserve(argv.size() + 1);
   for (std::string& argument : argv) {
     pointers.push_back(argument.data());
   }
@@ -79,23 +97,12 @@ void add_train_command(CLI::App& app, int& exit_status) {
       app.add_subcommand("train", "Train on N local ranks of joulescale-train, measured");
   const auto options = std::make_shared<TrainOptions>();
   command->add_option("--ranks", options->ranks, "Number of ranks")->check(CLI::Range(1, 4096));
-  options->monitor = {{"--output", ""},
-                      {"--study", ""},
-                      {"--rate", ""},
-                      {"--root", ""},
-                      {"--nvml-library", ""},
-                      {"--cpu-thread-watts", ""},
-                      {"--ram-watts", ""}};
-  constexpr const char* kHelp[] = {"Run directory to make",
-                                   "Study record of a sweep (JSON)",
-                                   "Samples a second (Hz)",
-                                   "Directory that stands for / for file-based sources",
-                                   "Library in place of libnvidia-ml.so.1",
-                                   "Estimate of a busy hardware thread's power, W",
-                                   "Estimate of all memory's power, W"};
-  for (std::size_t i = 0; i < options->monitor.size(); ++i) {
-    auto& [name, value] = options->monitor[i];
-    command->add_option(name, value, kHelp[i]);
+  for (const MonitorOption& option : kMonitorOptions) {
+    options->monitor.emplace_back(option.name, "");
+  }
+  for (std::size_t i = 0; i < kMonitorOptions.size(); ++i) {
+    command->add_option(
+        kMonitorOptions[i].name, options->monitor[i].second, kMonitorOptions[i].help);
   }
   command->add_option("--master-port", options->master_port, "Port of the rendezvous");
   command->add_flag("--quiet", options->quiet, "No summary at the end");

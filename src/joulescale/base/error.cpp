@@ -35,7 +35,7 @@ std::string_view error_code_name(ErrorCode code) {
   return "unknown";
 }
 
-Error&& Error::with_context(std::string_view context) && {
+Error Error::with_context(std::string_view context) && {
   message_.insert(0, std::string(context) + ": ");
   return std::move(*this);
 }

@@ -34,7 +34,7 @@ class [[nodiscard]] Error {
   Error(ErrorCode code, std::string message) : code_(code), message_(std::move(message)) {}
 
   /// What the caller was doing and on which object; the outermost comes first in text().
-  Error&& with_context(std::string_view context) &&;
+  Error with_context(std::string_view context) &&;
 
   ErrorCode code() const { return code_; }
   /// One line: "context: context: message".

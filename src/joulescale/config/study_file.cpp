@@ -17,7 +17,6 @@ namespace joulescale {
 namespace {
 
 using config::Bounds;
-using config::line_of;
 using config::printable;
 using config::Problem;
 using config::TableReader;
@@ -39,6 +38,9 @@ constexpr std::size_t kMaxRuns = 10'000;
 /// Options of joulescale-train that the sweep itself gives.
 constexpr std::array<std::string_view, 6> kOwnedOptions = {
     "ranks", "local-batch-size", "global-batch-size", "accumulation-steps", "seed", "output"};
+
+/// What a placeholder in braces is made of.
+constexpr std::string_view kWordLetters = "abcdefghijklmnopqrstuvwxyz_";
 
 bool is_option_name(std::string_view name) {
   const auto allowed = [](char c) {
@@ -101,7 +103,6 @@ std::vector<WorkloadOption> read_options(const toml::table& table, Problem& prob
 
 /// Every {word} of small letters must be a placeholder; other braces are the command's own.
 void check_placeholders(const WorkloadSpec& workload, const TableReader& reader) {
-  constexpr std::string_view kWordLetters = "abcdefghijklmnopqrstuvwxyz_";
   for (const std::string& argument : workload.argv) {
     for (std::size_t open = argument.find('{'); open != std::string::npos;
          open = argument.find('{', open + 1)) {

@@ -99,8 +99,9 @@ std::vector<std::uint32_t> stratified_subset(std::span<const std::uint8_t> label
     given += quota[label];
   }
   std::iota(by_remainder.begin(), by_remainder.end(), std::size_t{0});
-  std::ranges::stable_sort(by_remainder,
-                           [&](auto a, auto b) { return remainder[a] > remainder[b]; });
+  std::ranges::sort(by_remainder, [&](auto a, auto b) {
+    return remainder[a] != remainder[b] ? remainder[a] > remainder[b] : a < b;
+  });
   for (std::size_t i = 0; given < num_samples; ++i, ++given) {
     ++quota[by_remainder[i]];
   }

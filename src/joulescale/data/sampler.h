@@ -34,6 +34,7 @@ class BatchPlan {
   /// Every number at least 1. Error (kInvalidArgument): an epoch would have no update.
   static Result<BatchPlan> create(const BatchPlanOptions& options);
 
+  std::int64_t local_batch_size() const { return options_.local_batch_size; }
   std::int64_t global_batch_size() const { return global_batch_size_; }
   std::int64_t updates_per_epoch() const { return updates_per_epoch_; }
   /// Samples that an epoch uses.

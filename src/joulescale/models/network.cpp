@@ -26,8 +26,13 @@ Result<std::shared_ptr<Network>> make_network(const ModelSpec& spec) {
         is_cifar_depth(layers) ? make_cifar_resnet(layers, spec) : make_resnet(layers, spec);
     const torch::NoGradGuard no_grad;
     for (auto& parameter : network->parameters()) {
-      if (parameter.dim() == 4 && parameter.size(1) > 1) {  // for one channel both layouts are one
-        parameter.set_data(parameter.contiguous(torch::MemoryFormat::ChannelsLast));
+      if (parameter.dim() == 4) {
+        // Not contiguous(ChannelsLast), which keeps the strides of the other layout where both
+        // have the same order (one channel, 1x1 kernels); gradients come in channels-last strides.
+        parameter.set_data(
+            torch::empty(parameter.sizes(),
+                         parameter.options().memory_format(torch::MemoryFormat::ChannelsLast))
+                .copy_(parameter));
       }
     }
     return network;

@@ -108,8 +108,7 @@ Result<void> Communicator::check_same(std::string_view what, std::string_view te
   if (!std::ranges::equal(
           bytes, text, {}, {}, [](char c) { return static_cast<std::uint8_t>(c); })) {
     return Error(ErrorCode::kInvalidArgument,
-                 fmt::format("rank {} was started with other {} than rank 0: '{}' against '{}'",
-                             rank(),
+                 fmt::format("started with other {} than rank 0: '{}' against '{}'",
                              what,
                              text,
                              std::string(bytes.begin(), bytes.end())));

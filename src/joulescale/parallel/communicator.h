@@ -59,7 +59,8 @@ class Communicator {
   Result<void> check_same(std::string_view what, std::string_view text);
   void barrier();
 
-  /// Tells the other ranks that this one ends and why. Never throws, never waits.
+  /// Tells the other ranks that this one ends and why. Rank 0, which holds the store, stays a
+  /// second so that they see it.
   void report_failure(std::string_view message) noexcept;
   /// One line with the first cause, for a collective that failed with `message` on this rank.
   /// Takes a few seconds at most, so that every rank comes to the same answer.

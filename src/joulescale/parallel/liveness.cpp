@@ -18,9 +18,12 @@ using namespace std::chrono_literals;
 constexpr auto kBeatPeriod = 500ms;
 /// A rank whose beat stands still this long is taken for dead: five periods.
 constexpr auto kDeadAfter = 2500ms;
-/// How long rank 0, which holds the store, stays for the others after it knows the cause; and how
-/// long a rank may go on after a failure was reported.
+/// How long rank 0, which holds the store, stays for the others after it knows the cause.
 constexpr auto kGrace = 4000ms;
+/// The same when it tells its own failure: every rank has looked for reports by then.
+constexpr auto kNoticeTime = 1200ms;
+/// How long a rank may go on after a failure was reported.
+constexpr auto kExitAfter = 8000ms;
 constexpr const char* kFailureKey = "failure";
 
 std::string beat_key(int rank) { return fmt::format("beat/{}", rank); }
@@ -47,30 +50,36 @@ Liveness::~Liveness() {
 
 void Liveness::run() {
   int periods_after_failure = 0;
-  std::string cause;
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, kBeatPeriod, [this] { return stopping_; })) {
-    try {
-      thread_store_->add(beat_key(rank_), 1);
-      if (cause.empty()) {
-        cause = first_report(*thread_store_);
-      }
-    } catch (const std::exception&) {
-      if (cause.empty()) {
-        cause = fmt::format("rank 0, which holds the store, is gone (seen by rank {})", rank_);
-      }
-    }
-    if (!cause.empty() && ++periods_after_failure * kBeatPeriod > 2 * kGrace) {
-      const std::string line = fmt::format("joulescale-train: {}\n", cause);
+    if (failure_.empty()) {
+      lock.unlock();
+      std::string failure = beat();
+      lock.lock();
+      failure_ = std::move(failure);
+    } else if (++periods_after_failure * kBeatPeriod > kExitAfter) {
+      const std::string line = fmt::format("joulescale-train: {}\n", failure_);
       [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
       ::_exit(1);
     }
   }
 }
 
+std::string Liveness::beat() noexcept {
+  try {
+    thread_store_->add(beat_key(rank_), 1);
+    return first_report(*thread_store_);
+  } catch (...) {
+    return "rank 0, which holds the store, stopped without a message: killed or crashed";
+  }
+}
+
 void Liveness::report(std::string_view message) noexcept {
   try {
     store_->compareSet(kFailureKey, std::string(), std::string(message));
+    if (rank_ == 0) {
+      std::this_thread::sleep_for(kNoticeTime);
+    }
   } catch (...) {  // the store is gone, and with it whom to tell
   }
 }
@@ -114,8 +123,13 @@ std::string Liveness::explain(std::string_view own_message) noexcept {
   std::string cause;
   try {
     cause = find_cause(own_message);
-  } catch (...) {
-    return "rank 0, which holds the store, stopped without a message: killed or crashed";
+  } catch (...) {  // the store is gone; its last report may have been seen before
+    std::string seen;
+    {
+      const std::lock_guard lock(mutex_);
+      seen = failure_;
+    }
+    return seen.empty() ? beat() : seen;
   }
   if (rank_ == 0) {
     std::this_thread::sleep_for(kGrace);

@@ -23,13 +23,15 @@ class Liveness {
   Liveness(const Liveness&) = delete;
   Liveness& operator=(const Liveness&) = delete;
 
-  /// The first report counts. Never throws.
+  /// The first report counts. Rank 0 stays a second, so that the others see it.
   void report(std::string_view message) noexcept;
   /// See Communicator::explain_failure().
   std::string explain(std::string_view own_message) noexcept;
 
  private:
   void run();
+  /// Beats once; returns the reported failure, or that the store is gone, or "".
+  std::string beat() noexcept;
   std::string find_cause(std::string_view own_message);
   std::string first_report(c10d::Store& store);
 
@@ -40,6 +42,7 @@ class Liveness {
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stopping_ = false;
+  std::string failure_;  // as the thread saw it first; guarded by mutex_
   std::thread thread_;
 };
 

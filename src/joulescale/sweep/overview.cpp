@@ -145,6 +145,7 @@ std::string status_as_table(const StudySpec& spec, const StudyDirectory& directo
   }
   std::string text = format_table(rows);
   std::vector<std::string> summary;
+  summary.reserve(counts.size());
   for (const auto& [state, count] : counts) {
     summary.push_back(fmt::format("{} {}", count, state));
   }

@@ -44,6 +44,7 @@ std::string replace_placeholders(std::string_view text,
 
 std::vector<std::string> train_arguments(const StudySpec& spec, const PlannedRun& run) {
   std::vector<std::string> arguments;
+  arguments.reserve(spec.workload.options.size() + 3);
   for (const WorkloadOption& option : spec.workload.options) {
     arguments.push_back(option.value ? fmt::format("--{}={}", option.name, *option.value)
                                      : fmt::format("--{}", option.name));
@@ -71,6 +72,7 @@ std::vector<std::string> command_arguments(const StudySpec& spec,
       {"repetition", std::to_string(run.repetition)},
       {"run_dir", paths.run_directory}};
   std::vector<std::string> arguments;
+  arguments.reserve(spec.workload.argv.size());
   for (const std::string& argument : spec.workload.argv) {
     arguments.push_back(replace_placeholders(argument, values));
   }

@@ -41,7 +41,7 @@ std::optional<Seconds> TimeEstimate::of(const Configuration& configuration) cons
 }
 
 std::string format_duration(Seconds duration) {
-  const auto seconds = static_cast<long long>(std::llround(std::max(duration.value(), 0.0)));
+  const auto seconds = std::llround(std::max(duration.value(), 0.0));
   if (seconds < 3600) {
     return fmt::format("{}:{:02}", seconds / 60, seconds % 60);
   }

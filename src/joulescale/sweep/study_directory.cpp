@@ -71,6 +71,14 @@ int highest_attempt(const fs::path& directory, const std::string& run, std::stri
   return highest;
 }
 
+Result<void> write_if_changed(const fs::path& file, std::string_view text) {
+  const auto present = read_file(file);
+  if (present && *present == text) {
+    return {};
+  }
+  return write_file_atomic(file, text);
+}
+
 bool is_record_of(const RunRecord& record, const StudySpec& spec, const PlannedRun& run) {
   const StudyRecord expected = study_record(spec, run);
   const bool same_study = record.study && record.study->name == expected.name &&
@@ -181,9 +189,9 @@ Result<void> StudyDirectory::write_study(std::string_view toml,
   Json config;
   config["working_directory"] = to_valid_utf8(working_directory.native());
   config["study"] = Json::parse(format_study_spec(spec), nullptr, false);
-  auto written = write_file_atomic(path_ / kConfigFile, config.dump(2) + "\n");
+  auto written = write_if_changed(path_ / kConfigFile, config.dump(2) + "\n");
   if (written) {
-    written = write_file_atomic(study_file(), toml);
+    written = write_if_changed(study_file(), toml);
   }
   if (!written) {
     remove_traces();
@@ -282,12 +290,7 @@ Result<void> StudyDirectory::move_earlier_attempt_aside(const std::string& run) 
 Result<void> StudyDirectory::write_study_record(const StudySpec& spec,
                                                 const PlannedRun& run) const {
   const std::string file = paths_of(run.name).study_record;
-  const std::string text = format_study_record(study_record(spec, run));
-  const auto present = read_file(file);
-  if (present && *present == text) {
-    return {};
-  }
-  return write_file_atomic(file, text);
+  return write_if_changed(file, format_study_record(study_record(spec, run)));
 }
 
 Result<void> StudyDirectory::finish_attempt(const std::string& run,

@@ -19,7 +19,9 @@ namespace joulescale {
 namespace {
 
 constexpr std::size_t kMaxHolderBytes = 256;
-constexpr auto kRetry = std::chrono::milliseconds(100);
+constexpr auto kRetry = std::chrono::milliseconds(50);
+/// is_locked() of others holds the lock for an instant.
+constexpr auto kGlance = std::chrono::milliseconds(300);
 
 struct Holder {
   pid_t pid = 0;
@@ -67,13 +69,14 @@ Result<UniqueFd> lock_study(const std::filesystem::path& file, Nanoseconds patie
   if (!fd.valid()) {
     return Error(ErrorCode::kInvalidArgument, io_error("write", file.native(), errno).text());
   }
-  const Nanoseconds deadline = system_clock().monotonic_now() + patience;
+  const Nanoseconds start = system_clock().monotonic_now();
   while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     if (!is_busy(errno)) {
       return Error(ErrorCode::kInvalidArgument, io_error("lock", file.native(), errno).text());
     }
     const Holder holder = read_holder(fd.get());
-    if (!is_gone(holder) || system_clock().monotonic_now() >= deadline) {
+    const Nanoseconds waited = system_clock().monotonic_now() - start;
+    if (waited >= (is_gone(holder) ? patience : kGlance)) {
       return held_by(file, holder);
     }
     system_clock().sleep_until(system_clock().monotonic_now() + kRetry);

@@ -16,11 +16,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kPrefix = "joulescale-train: ";
+
 /// The last line of a program's errors, without the program's name.
 std::string last_line(std::string_view text) {
   text = trim(text);
   text = text.substr(text.find_last_of('\n') + 1);
-  constexpr std::string_view kPrefix = "joulescale-train: ";
   return to_valid_utf8(text.starts_with(kPrefix) ? text.substr(kPrefix.size()) : text);
 }
 

@@ -11,15 +11,17 @@
 #include <string>
 #include <utility>
 
+#include <c10/util/Logging.h>
 #include <fmt/format.h>
 
 #include "joulescale/models/network.h"
 #include "joulescale/parallel/communicator.h"
-#include "joulescale/train/batch_tensors.h"
 #include "joulescale/train/evaluation.h"
 #include "joulescale/train/interrupt.h"
+#include "joulescale/train/phases.h"
 #include "joulescale/train/progress.h"
 #include "joulescale/train/sgd.h"
+#include "joulescale/train/update_gradients.h"
 
 namespace joulescale {
 namespace {
@@ -42,39 +44,6 @@ torch::Device torch_device_of(const Device& device) {
              : torch::Device(torch::kCPU);
 }
 
-/// A region that ends only when the device has done its work.
-class Phase {
- public:
-  Phase(MarkWriter& marks, RegionId region, const Device& device)
-      : region_(marks, region), device_(device) {}
-  ~Phase() {
-    try {
-      device_.synchronize();
-    } catch (...) {  // the next call on the device reports it
-    }
-  }
-  Phase(const Phase&) = delete;
-  Phase& operator=(const Phase&) = delete;
-
- private:
-  ScopedRegion region_;
-  const Device& device_;
-};
-
-struct Regions {
-  explicit Regions(MarkWriter& marks)
-      : data(marks.region("data")),
-        forward(marks.region("forward")),
-        backward(marks.region("backward")),
-        optimizer(marks.region("optimizer")),
-        evaluation(marks.region("evaluation")) {}
-  RegionId data;
-  RegionId forward;
-  RegionId backward;
-  RegionId optimizer;
-  RegionId evaluation;
-};
-
 class Trainer {
  public:
   Trainer(const Job& job, const BatchPlan& batches, Communicator& communicator, MarkWriter& marks)
@@ -83,8 +52,16 @@ class Trainer {
         communicator_(communicator),
         marks_(marks),
         regions_(marks),
-        inputs_(job.data.train, job.normalization, job.options.local_batch_size, job.torch_device),
-        reducer_(communicator, job.network->parameters()),
+        gradients_(*job.network,
+                   job.data.train,
+                   job.normalization,
+                   batches,
+                   {.augmentation = job.plan.augmentation,
+                    .seed = static_cast<std::uint64_t>(job.options.seed),
+                    .device = job.torch_device},
+                   communicator,
+                   marks,
+                   job.device),
         sgd_(job.network->parameters(), job.options.momentum, job.options.weight_decay),
         progress_(job.plan.updates,
                   communicator.rank() == 0 && !job.options.quiet,
@@ -106,11 +83,11 @@ class Trainer {
  private:
   Result<void> train_epoch(std::int64_t epoch) {
     job_.network->train();
-    const auto seed = static_cast<std::uint64_t>(job_.options.seed);
-    order_ = epoch_order(job_.samples, seed, epoch);
+    const auto order =
+        epoch_order(job_.samples, static_cast<std::uint64_t>(job_.options.seed), epoch);
     std::vector<double> loss_sums;  // of this rank's samples, an update
     for (std::int64_t update = 0; update < batches_.updates_per_epoch(); ++update) {
-      loss_sums.push_back(train_update(epoch, update));
+      loss_sums.push_back(train_update(order, epoch, update));
       if (const int signal_number = interrupt_signal(); signal_number != 0) {
         return Error(ErrorCode::kCancelled, fmt::format("ended by signal {}", signal_number));
       }
@@ -130,91 +107,48 @@ class Trainer {
   }
 
   /// Returns the sum of the losses of this rank's samples.
-  double train_update(std::int64_t epoch, std::int64_t update) {
+  double train_update(std::span<const std::uint32_t> order,
+                      std::int64_t epoch,
+                      std::int64_t update) {
     const std::int64_t number = epoch * batches_.updates_per_epoch() + update;
-    const int micro_steps = batches_.micro_steps(update);
-    double loss_sum = 0.0;
-    std::int64_t rank_samples = 0;
-    for (int step = 0; step < micro_steps; ++step) {
-      batches_.micro_batch(update, step, communicator_.rank(), positions_);
-      rank_samples += std::ssize(positions_);
-      loss_sum += pass(epoch, update, step + 1 == micro_steps);
-    }
+    const UpdateLoss loss = gradients_.compute(order, epoch, update);
     {
       const Phase phase(marks_, regions_.optimizer, job_.device);
       sgd_.step(learning_rate_at(job_.plan.schedule, number));
-      reducer_.zero_gradients();
+      gradients_.zero();
     }
-    marks_.add(MarkCounter::kSamples, static_cast<std::uint64_t>(rank_samples));
+    marks_.add(MarkCounter::kSamples, static_cast<std::uint64_t>(loss.samples));
     marks_.add(MarkCounter::kUpdates, 1);
     samples_done_ += batches_.update_samples(update);
     progress_.update(number + 1,
                      samples_done_,
-                     loss_sum / static_cast<double>(std::max<std::int64_t>(rank_samples, 1)));
-    return loss_sum;
-  }
-
-  /// Forward and backward of the micro-batch at positions_. Gradients are means over the update's
-  /// samples of all ranks: each rank contributes the sum over its own samples times
-  /// world size / samples, and the reducer divides by the world size.
-  double pass(std::int64_t epoch, std::int64_t update, bool reduce) {
-    Batch batch;
-    double weight = static_cast<double>(communicator_.world_size()) /
-                    static_cast<double>(batches_.update_samples(update));
-    {
-      const Phase phase(marks_, regions_.data, job_.device);
-      if (positions_.empty()) {  // a kept last batch with nothing for this rank: it must still
-        weight = 0.0;            // take part in the all-reduce, with a sample that does not count
-        positions_.push_back(0);
-      }
-      for (auto& position : positions_) {
-        position = order_[position];
-      }
-      batch = inputs_.load(
-          positions_, job_.plan.augmentation, static_cast<std::uint64_t>(job_.options.seed), epoch);
-    }
-    torch::Tensor loss;
-    {
-      const Phase phase(marks_, regions_.forward, job_.device);
-      reducer_.before_forward(reduce);
-      loss = torch::nn::functional::cross_entropy(
-          job_.network->forward(batch.images),
-          batch.labels,
-          torch::nn::functional::CrossEntropyFuncOptions().reduction(torch::kSum));
-    }
-    {
-      const Phase phase(marks_, regions_.backward, job_.device);
-      reducer_.before_backward();
-      (loss * weight).backward();
-    }
-    return weight > 0.0 ? loss.item<double>() : 0.0;
+                     loss.loss_sum / static_cast<double>(std::max(loss.samples, std::int64_t{1})));
+    return loss.loss_sum;
   }
 
   const Job& job_;
   const BatchPlan& batches_;
   Communicator& communicator_;
   MarkWriter& marks_;
-  Regions regions_;
-  BatchTensors inputs_;
-  GradientReducer reducer_;
+  PhaseRegions regions_;
+  UpdateGradients gradients_;
   Sgd sgd_;
   Progress progress_;
-  std::vector<std::uint32_t> order_;      // sample numbers in the order of the epoch
-  std::vector<std::uint32_t> positions_;  // of the micro-batch at hand
-  std::int64_t samples_done_ = 0;         // of all ranks
+  std::int64_t samples_done_ = 0;  // of all ranks
   std::vector<CurvePoint> curve_;
 };
 
-/// Everything that can be wrong with the input is found here, before ranks meet.
-Result<Job> prepare(const TrainOptions& options, const RankEnvironment& ranks, Device device) {
+Result<Job> prepare(const TrainOptions& options,
+                    const RankEnvironment& ranks,
+                    const Device& device) {
   JOULESCALE_TRY_ASSIGN(TrainPlan plan, plan_training(options, ranks.world_size));
   auto loaded = load_image_data(options.dataset, plan.data_dir);
-  if (!loaded) {
+  if (!loaded) {  // damaged data is wrong input, whatever the reader calls it
     return Error(ErrorCode::kInvalidArgument, loaded.error().text());
   }
   ImageDataSplits data = std::move(loaded).value();
-  JOULESCALE_TRY_ASSIGN(
-      plan, plan_training(options, ranks.world_size, static_cast<std::int64_t>(data.train.size())));
+  const auto train_samples = static_cast<std::int64_t>(data.train.size());
+  JOULESCALE_TRY_ASSIGN(plan, plan_training(options, ranks.world_size, train_samples));
   torch::manual_seed(static_cast<std::uint64_t>(options.seed));
   JOULESCALE_TRY_ASSIGN(auto network,
                         make_network({.name = options.model,
@@ -232,7 +166,7 @@ Result<Job> prepare(const TrainOptions& options, const RankEnvironment& ranks, D
              .normalization = std::move(normalization),
              .samples = std::move(samples),
              .network = std::move(network),
-             .device = std::move(device),
+             .device = device,
              .torch_device = torch_device};
 }
 
@@ -250,8 +184,8 @@ TrainingRecord make_record(const Job& job,
   record.global_batch_size = job.plan.global_batch_size;
   record.accumulation_steps = job.options.accumulation_steps;
   record.seed = job.options.seed;
-  record.top1_error = 100.0 * (1.0 - counts.top1_correct / counts.samples);
-  record.top5_error = 100.0 * (1.0 - counts.top5_correct / counts.samples);
+  record.top1_error = 100.0 * (counts.samples - counts.top1_correct) / counts.samples;
+  record.top5_error = 100.0 * (counts.samples - counts.top5_correct) / counts.samples;
   record.loss = mean_loss(curve, job.options.epochs - 1);
   record.metrics["peak_learning_rate"] = job.plan.schedule.peak;
   record.metrics["test_samples"] = counts.samples;
@@ -261,16 +195,16 @@ TrainingRecord make_record(const Job& job,
   return record;
 }
 
-Result<TrainResult> train_and_evaluate(const Job& job,
+Result<TrainResult> train_and_evaluate(const TrainOptions& options,
+                                       const RankEnvironment& ranks,
+                                       const Device& device,
                                        Communicator& communicator,
                                        MarkWriter& marks) {
-  JOULESCALE_TRY(communicator.check_same("options", shared_options_text(job.options)));
+  JOULESCALE_TRY(communicator.check_same("options", shared_options_text(options)));
+  JOULESCALE_TRY_ASSIGN(const Job job, prepare(options, ranks, device));
   JOULESCALE_TRY_ASSIGN(const BatchPlan batches, BatchPlan::create(job.plan.batches));
-  {
-    const torch::NoGradGuard no_grad;
-    communicator.broadcast_from_rank0(job.network->parameters());
-    communicator.broadcast_from_rank0(job.network->buffers());
-  }
+  communicator.broadcast_from_rank0(job.network->parameters());
+  communicator.broadcast_from_rank0(job.network->buffers());
   Trainer trainer(job, batches, communicator, marks);
   JOULESCALE_TRY_ASSIGN(auto curve, trainer.train());
   const EvaluationCounts counts = trainer.evaluate_test();
@@ -279,11 +213,33 @@ Result<TrainResult> train_and_evaluate(const Job& job,
   return result;
 }
 
-Error cancelled_or(std::string_view exception_text, Communicator& communicator) {
-  if (const int signal_number = interrupt_signal(); signal_number != 0) {
-    return {ErrorCode::kCancelled, fmt::format("ended by signal {}", signal_number)};
+/// train_and_evaluate(), with a failure told to the other ranks and theirs found out.
+Result<TrainResult> train_in_group(const TrainOptions& options,
+                                   const RankEnvironment& ranks,
+                                   const Device& device,
+                                   Communicator& communicator,
+                                   MarkWriter& marks) {
+  std::string exception_text;
+  try {
+    auto result = train_and_evaluate(options, ranks, device, communicator, marks);
+    if (result) {
+      return result;
+    }
+    Error error = std::move(result).error();
+    if (ranks.world_size > 1) {
+      error = std::move(error).with_context(fmt::format("rank {}", ranks.rank));
+      communicator.report_failure(error.text());
+    }
+    return error;
+  } catch (const c10::Error& error) {
+    exception_text = error.what_without_backtrace();
+  } catch (const std::exception& exception) {
+    exception_text = exception.what();
   }
-  return {ErrorCode::kUnavailable, communicator.explain_failure(exception_text)};
+  if (const int signal_number = interrupt_signal(); signal_number != 0) {
+    return Error(ErrorCode::kCancelled, fmt::format("ended by signal {}", signal_number));
+  }
+  return Error(ErrorCode::kUnavailable, communicator.explain_failure(exception_text));
 }
 
 }  // namespace
@@ -291,30 +247,21 @@ Error cancelled_or(std::string_view exception_text, Communicator& communicator) 
 Result<TrainResult> run_training(const TrainOptions& options,
                                  const RankEnvironment& ranks,
                                  MarkWriter& marks) {
-  JOULESCALE_TRY_ASSIGN(Device device, Device::open(options.device, ranks.local_rank));
+  if (auto plan = plan_training(options, ranks.world_size); !plan) {
+    return std::move(plan).error();
+  }
+  JOULESCALE_TRY_ASSIGN(const Device device, Device::open(options.device, ranks.local_rank));
   marks.register_rank(ranks.rank, ranks.world_size, device.kind(), device.uuid());
   try {
+    c10::initLogging();  // reads TORCH_CPP_LOG_LEVEL again: main() set it after torch's own start
     at::set_num_interop_threads(1);
     at::set_num_threads(static_cast<int>(options.threads));
-    JOULESCALE_TRY_ASSIGN(const Job job, prepare(options, ranks, std::move(device)));
     JOULESCALE_TRY_ASSIGN(Communicator communicator,
                           Communicator::create(ranks,
-                                               job.device,
+                                               device,
                                                {.timeout = std::chrono::seconds(options.timeout_s),
                                                 .store_listen_fd = options.store_listen_fd}));
-    try {
-      auto result = train_and_evaluate(job, communicator, marks);
-      if (!result) {
-        communicator.report_failure(fmt::format("rank {} {}", ranks.rank, result.error().text()));
-      }
-      return result;
-    } catch (const c10::Error& error) {
-      return cancelled_or(error.what_without_backtrace(), communicator);
-    } catch (const std::exception& exception) {
-      return cancelled_or(exception.what(), communicator);
-    }
-  } catch (const c10::Error& error) {
-    return Error(ErrorCode::kInternal, error.what_without_backtrace());
+    return train_in_group(options, ranks, device, communicator, marks);
   } catch (const std::exception& exception) {
     return Error(ErrorCode::kInternal, exception.what());
   }

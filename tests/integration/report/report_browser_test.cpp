@@ -112,7 +112,9 @@ TEST_F(ReportInBrowser, PlotsAreDrawnWithTheAnalysisNumbers) {
   EXPECT_EQ(count(plot("energy"), "<path class=\"yerror\""), 5U);
   // Five phases of four configurations.
   EXPECT_EQ(count(plot("phases"), "<g class=\"point\""), 20U);
-  EXPECT_EQ(count(plot("fit"), "class=\"lines\"><path class=\"js-line\""), 3U);
+  // The three fits of group "all" are drawn; all ten (three a group, one for the series with one
+  // point) are in the legend.
+  EXPECT_EQ(count(plot("fit"), "class=\"js-line\""), 3U + 10U);
   EXPECT_THAT(plot("fit"), HasSubstr("R\xC2\xB2 = 0.98"));
   EXPECT_THAT(dom_.substr(0, dom_.find("<script")), Not(HasSubstr("NaN")));
 }

@@ -83,8 +83,8 @@ TEST(PublishedStudy, ConfigurationInTwoSeriesIsOne) {
 }
 
 TEST(PublishedStudy, DerivedQuantities) {
-  const MeasuredConfiguration& first =
-      published_analysis().configurations.front();  // 1 GPU, 5004 samples
+  const StudyAnalysis analysis = published_analysis();
+  const MeasuredConfiguration& first = analysis.configurations.front();  // 1 GPU, 5004 samples
   EXPECT_EQ(first.key.dataset_samples, 5004);
   EXPECT_EQ(fmt::format("{:.2f}", *first.runtime_s.mean / 60), "24.65");
   EXPECT_EQ(fmt::format("{:.4f}", *first.energy_kwh_per_device_hour.mean), "0.4427");

@@ -45,6 +45,12 @@ TEST(Error, ContextComesFirst) {
   EXPECT_EQ(exit_status_of(error), 1);
 }
 
+TEST(Error, TakesItsOwnContext) {
+  Error error(ErrorCode::kIo, "no space");
+  error = std::move(error).with_context("journal");
+  EXPECT_EQ(error.text(), "journal: no space");
+}
+
 TEST(Units, WattsTimesSecondsAreJoules) {
   EXPECT_DOUBLE_EQ((Watts(250.0) * Seconds(4.0)).value(), 1000.0);
   EXPECT_DOUBLE_EQ(kilowatt_hours(Joules(3.6e6)), 1.0);

@@ -51,7 +51,7 @@ TEST(StudyTables, ConfigurationsAreTheStudysNumbers) {
   const std::string text = format_text_table(table);
   const std::string expected =
       "constant_lbs      2   64  128    20000      156     2  33.33 \xC2\xB1 0.47  "
-      "0.01852 \xC2\xB1 0.00026  0.0004545 \xC2\xB1 0.0000064     0.02455 \xC2\xB1 0  "
+      "0.01852 \xC2\xB1 0.00026  0.0004545 \xC2\xB1 0.0000064  0.02455 \xC2\xB1 0  "
       "1080000 \xC2\xB1 15000   8430 \xC2\xB1 120  20.50 \xC2\xB1 0.28\n";
   EXPECT_THAT(text, HasSubstr(expected));
   EXPECT_THAT(text, HasSubstr("* energy: measured; contains cpu, dram\n"));

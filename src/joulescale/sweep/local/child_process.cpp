@@ -26,6 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxCapturedBytes = std::size_t{64} << 10;
+constexpr auto kPoll = std::chrono::milliseconds(20);
 
 struct Pipe {
   UniqueFd read_end;
@@ -165,6 +166,7 @@ Result<pid_t> start_child(const ChildOptions& options) {
   JOULESCALE_CHECK(!options.argv.empty());
   std::vector<std::string> arguments = options.argv;
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) {
     argv.push_back(argument.data());
   }
@@ -216,7 +218,6 @@ void kill_descendants() {
 }
 
 void stop_descendants(Nanoseconds grace) {
-  constexpr auto kPoll = std::chrono::milliseconds(20);
   reap_children();
   std::vector<pid_t> left = descendants();
   for (const pid_t pid : left) {
