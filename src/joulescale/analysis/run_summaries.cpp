@@ -40,6 +40,7 @@ constexpr std::array<Column, 9> kColumns = {{
 
 std::vector<std::string_view> column_names() {
   std::vector<std::string_view> names;
+  names.reserve(kColumns.size());
   for (const Column& column : kColumns) {
     names.push_back(column.name);
   }

@@ -96,7 +96,9 @@ std::optional<double> population_standard_deviation(std::span<const double> valu
 }
 
 double student_t_quantile(double probability, double degrees_of_freedom) {
-  JOULESCALE_CHECK(probability > 0.0 && probability < 1.0 && degrees_of_freedom > 0.0);
+  JOULESCALE_CHECK(probability > 0.0);
+  JOULESCALE_CHECK(probability < 1.0);
+  JOULESCALE_CHECK(degrees_of_freedom > 0.0);
   if (probability < 0.5) {
     return -student_t_quantile(1.0 - probability, degrees_of_freedom);
   }

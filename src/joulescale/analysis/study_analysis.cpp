@@ -305,6 +305,7 @@ void fit_group(StudyAnalysis& analysis, Group& group, const AnalysisOptions& opt
   group.num_points = points.size();
   if (includes.size() > 1) {
     std::vector<std::string> sets;
+    sets.reserve(includes.size());
     for (const auto& names : includes) {
       sets.push_back(fmt::format("{{{}}}", fmt::join(names, ", ")));
     }

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 // Defined in assets.S: the first byte of each asset and the byte behind its last.
+// NOLINTBEGIN(readability-identifier-naming): the assembler's names
 extern "C" {
 extern const char joulescale_asset_report_css[];
 extern const char joulescale_asset_report_css_end[];
@@ -14,6 +15,7 @@ extern const char joulescale_asset_plotly_js_end[];
 extern const char joulescale_asset_plotly_license[];
 extern const char joulescale_asset_plotly_license_end[];
 }
+// NOLINTEND(readability-identifier-naming)
 
 namespace joulescale {
 namespace {

@@ -27,16 +27,16 @@ enum class Columns {
 };
 
 /// One row a configuration and series (a configuration of two series stands in both).
-Table configuration_table(const StudyReport& report, Columns columns);
+Table configuration_table(const StudyReport& report, Columns which);
 
 /// One row a group and form of fit.
-Table fit_table(const StudyReport& report, Columns columns);
+Table fit_table(const StudyReport& report, Columns which);
 
 /// Speed-up, parallel efficiency and energy per sample within each series.
 Table scaling_table(const StudyReport& report);
 
 /// Time of each phase of a configuration; no rows where no run recorded phases.
-Table phase_table(const StudyReport& report, Columns columns);
+Table phase_table(const StudyReport& report, Columns which);
 
 /// One row a run, failed ones too.
 Table run_table(const StudyReport& report);
