@@ -64,14 +64,14 @@ junit_count() {
   echo "${value:-0}"
 }
 
-# run_fuzzers PRESET INPUTS: each fuzzer of a build with libFuzzer
+# run_fuzzers PRESET INPUTS [SEED]: each fuzzer of a build with libFuzzer; without a seed, other inputs every time
 run_fuzzers() {
-  local preset=$1 inputs=$2 fuzzer name log
+  local preset=$1 inputs=$2 seed=${3:-0} fuzzer name log
   for fuzzer in "build/$preset"/fuzz/*_fuzz; do
     name=$(basename "$fuzzer") log=build/logs/$name.log
     mkdir -p "build/$preset/corpus/$name"
     echo "==> Fuzz $name with $inputs inputs ..." >&2
-    if "$fuzzer" -runs="$inputs" -max_len=4096 -timeout=20 -rss_limit_mb=4096 -print_final_stats=1 \
+    if "$fuzzer" -runs="$inputs" -seed="$seed" -max_len=4096 -timeout=20 -rss_limit_mb=4096 -print_final_stats=1 \
       -artifact_prefix="build/logs/$name-" "build/$preset/corpus/$name" "tests/fuzz/corpus/$name" >"$log" 2>&1; then
       count_pass
     else

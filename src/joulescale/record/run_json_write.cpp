@@ -207,6 +207,7 @@ Json write_run(const RunRecord& run) {
   for (const RankRecord& rank : run.ranks) {
     object["ranks"].push_back(write_rank(rank));
   }
+  object["launch"] = Json::object();
   put(object["launch"], "key", run.launch.key);
   put(object["launch"], "launcher", run.launch.launcher);
   put(object, "version", run.version);
