@@ -16,7 +16,6 @@
 namespace joulescale {
 namespace {
 
-using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::synthetic_study;
