@@ -29,7 +29,7 @@ tidy_on() {
   files=$(while read -r file; do
     if [[ $file == *.cpp ]] && grep -q "\"$PWD/$file\"" build/minimal/compile_commands.json; then echo "$file"; fi
   done <<<"$1")
-  if [ -n "$files" ]; then xargs -P "$(nproc)" -n 4 clang-tidy-19 -p build/minimal --quiet <<<"$files"; fi
+  if [ -n "$files" ]; then xargs -P "$(nproc)" -n 4 clang-tidy-19 -p build/minimal --quiet --extra-arg=-Wno-unknown-warning-option <<<"$files"; fi
 }
 
 tidy-all() { tidy_on "$(cpp_files)"; }

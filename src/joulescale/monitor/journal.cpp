@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "joulescale/monitor/journal.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
 namespace joulescale {
 namespace {
+
+/// Times and periods of a damaged journal stay within 18 years, so that sums and small multiples
+/// cannot overflow.
+std::int64_t get_nanoseconds(PayloadReader& in) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 59;
+  return std::clamp(in.i64(), std::int64_t{0}, kMost);
+}
 
 constexpr double kMilliwattsPerWatt = 1e3;
 constexpr std::uint32_t kMostChannels = 65536;
@@ -42,7 +50,7 @@ std::optional<Channel> get_channel(PayloadReader& in) {
   channel.overlap_group = in.text();
   const bool has_range = in.u8() != 0;
   const std::uint64_t range = in.u64();
-  const std::int64_t update_period = in.i64();
+  const std::int64_t update_period = get_nanoseconds(in);
   channel.plausible_power = Watts(static_cast<double>(in.u64()) / kMilliwattsPerWatt);
   const auto provenance = provenance_from_name(in.text());
   channel.instrument_accuracy = in.text();
@@ -71,7 +79,7 @@ std::optional<Channel> get_channel(PayloadReader& in) {
 
 void visit_sensor(PayloadReader& in, JournalVisitor& visitor) {
   const std::uint32_t number = in.u32();
-  const Nanoseconds period(in.i64());
+  const Nanoseconds period(get_nanoseconds(in));
   const std::uint32_t num_channels = in.u32();
   if (!in.ok() || num_channels > kMostChannels) {
     return;
@@ -94,8 +102,8 @@ void visit_readings(PayloadReader& in, JournalVisitor& visitor, std::vector<RawR
     RawReading reading;
     const std::uint8_t status = in.u8();
     reading.raw = in.u64();
-    reading.before = Nanoseconds(in.i64());
-    reading.after = Nanoseconds(in.i64());
+    reading.before = Nanoseconds(get_nanoseconds(in));
+    reading.after = Nanoseconds(get_nanoseconds(in));
     if (!in.ok() || status > static_cast<std::uint8_t>(ReadStatus::kGone) ||
         reading.after < reading.before) {
       return;
@@ -186,12 +194,12 @@ Result<std::size_t> read_journal(const std::filesystem::path& file, JournalVisit
         break;
       }
       case JournalType::kBegin:
-        if (const Nanoseconds time(in.i64()); in.ok()) {
+        if (const Nanoseconds time(get_nanoseconds(in)); in.ok()) {
           visitor.on_begin(time);
         }
         break;
       case JournalType::kEnd: {
-        const Nanoseconds time(in.i64());
+        const Nanoseconds time(get_nanoseconds(in));
         const bool by_signal = in.u8() != 0;
         const std::uint32_t status = in.u32();
         if (in.ok()) {
