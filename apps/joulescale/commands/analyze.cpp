@@ -25,10 +25,8 @@ constexpr const char* kExample =
     "  energy = a * device hours (+ b) and c * h^k for each series, with 95 % intervals";
 
 struct AnalyzeOptions {
-  std::string source;
+  StudySourceOptions study;
   std::string format = "table";
-  bool quiet = false;
-  AnalysisOptions analysis;
 };
 
 std::string format_analysis_tables(const StudyReport& report) {
@@ -39,13 +37,8 @@ std::string format_analysis_tables(const StudyReport& report) {
   return format_text_table(fits) + "\n" + format_text_table(scaling_table(report));
 }
 
-Result<void> run_analyze(const AnalyzeOptions& options) {
-  JOULESCALE_TRY_ASSIGN(const StudyReport report, load_study(options.source, options.analysis));
-  if (!options.quiet) {
-    for (const std::string& problem : report.problems) {
-      fmt::print(stderr, "joulescale analyze: left out: {}\n", problem);
-    }
-  }
+Result<void> run_analyze(const CLI::App& command, const AnalyzeOptions& options) {
+  JOULESCALE_TRY_ASSIGN(const StudyReport report, load_study(command, options.study));
   const std::string text = options.format == "json" ? format_analysis_json(report.analysis)
                                                     : format_analysis_tables(report);
   return write_all(STDOUT_FILENO, text, "standard output");
@@ -58,21 +51,13 @@ void add_analyze_command(CLI::App& app, int& exit_status) {
   CLI::App* command =
       app.add_subcommand("analyze", "Fits of energy over device hours, and scaling");
   command->footer(kExample);
-  command
-      ->add_option("SOURCE",
-                   options->source,
-                   "study directory, run directory, directory of runs, catalogue, or CSV of run "
-                   "summaries")
-      ->required();
+  add_study_source(*command, options->study);
   command->add_option("--format", options->format, "table or json")
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();
-  command->add_flag("--allow-mixed-totals",
-                    options->analysis.allow_mixed_totals,
-                    "compare and fit energies whose totals hold different components");
-  command->add_flag("--quiet", options->quiet, "nothing on stderr but errors");
-  command->callback([options, &exit_status] {
-    if (const auto done = run_analyze(*options); !done) {
+  add_study_flags(*command, options->study);
+  command->callback([command, options, &exit_status] {
+    if (const auto done = run_analyze(*command, *options); !done) {
       fmt::print(stderr, "joulescale analyze: {}\n", done.error().text());
       exit_status = exit_status_of(done.error());
     }

@@ -26,13 +26,11 @@ constexpr const char* kExample =
     "  prints the tables and writes the page my-study/report.html";
 
 struct ReportOptions {
-  std::string source;
+  StudySourceOptions study;
   std::string format = "table";
   std::string table;
   std::string html_file;
   bool no_html = false;
-  bool quiet = false;
-  AnalysisOptions analysis;
 };
 
 std::vector<Table> tables_of(const StudyReport& report, const ReportOptions& options) {
@@ -89,7 +87,7 @@ std::filesystem::path page_file(const ReportOptions& options) {
     return options.html_file;
   }
   std::error_code ignored;
-  const std::filesystem::path source(options.source);
+  const std::filesystem::path source(options.study.source);
   return std::filesystem::is_directory(source, ignored) ? source / "report.html"
                                                         : std::filesystem::path();
 }
@@ -111,19 +109,14 @@ Result<void> write_page(const StudyReport& report, const ReportOptions& options)
     return std::move(written).error().with_context(
         "cannot write the page (--html FILE puts it elsewhere)");
   }
-  if (!options.quiet) {
+  if (!options.study.quiet) {
     fmt::print(stderr, "page: {}\n", file.native());
   }
   return {};
 }
 
-Result<void> run_report(const ReportOptions& options) {
-  JOULESCALE_TRY_ASSIGN(const StudyReport report, load_study(options.source, options.analysis));
-  if (!options.quiet) {
-    for (const std::string& problem : report.problems) {
-      fmt::print(stderr, "joulescale report: left out: {}\n", problem);
-    }
-  }
+Result<void> run_report(const CLI::App& command, const ReportOptions& options) {
+  JOULESCALE_TRY_ASSIGN(const StudyReport report, load_study(command, options.study));
   JOULESCALE_TRY(write_all(STDOUT_FILENO, format_tables(report, options), "standard output"));
   return write_page(report, options);
 }
@@ -134,12 +127,7 @@ void add_report_command(CLI::App& app, int& exit_status) {
   auto options = std::make_shared<ReportOptions>();
   CLI::App* command = app.add_subcommand("report", "Tables and page of a study");
   command->footer(kExample);
-  command
-      ->add_option("SOURCE",
-                   options->source,
-                   "study directory, run directory, directory of runs, catalogue, or CSV of run "
-                   "summaries")
-      ->required();
+  add_study_source(*command, options->study);
   command->add_option("--format", options->format, "table, markdown, latex, csv or json")
       ->check(CLI::IsMember({"table", "markdown", "latex", "csv", "json"}))
       ->capture_default_str();
@@ -152,12 +140,9 @@ void add_report_command(CLI::App& app, int& exit_status) {
   auto* html = command->add_option(
       "--html", options->html_file, "the page's file; default: SOURCE/report.html for a directory");
   command->add_flag("--no-html", options->no_html, "write no page")->excludes(html);
-  command->add_flag("--allow-mixed-totals",
-                    options->analysis.allow_mixed_totals,
-                    "compare and fit energies whose totals hold different components");
-  command->add_flag("--quiet", options->quiet, "nothing on stderr but errors");
-  command->callback([options, &exit_status] {
-    if (const auto done = run_report(*options); !done) {
+  add_study_flags(*command, options->study);
+  command->callback([command, options, &exit_status] {
+    if (const auto done = run_report(*command, *options); !done) {
       fmt::print(stderr, "joulescale report: {}\n", done.error().text());
       exit_status = exit_status_of(done.error());
     }

@@ -2,9 +2,11 @@
 #include "apps/joulescale/commands/study_source.h"
 
 #include <algorithm>
-#include <string_view>
+#include <cstdio>
+#include <filesystem>
 #include <utility>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "joulescale/analysis/run_summaries.h"
@@ -48,10 +50,7 @@ Error no_complete_run(const StudyReport& report) {
                       failure_reason(*failed))};
 }
 
-}  // namespace
-
-Result<StudyReport> load_study(const std::filesystem::path& source,
-                               const AnalysisOptions& options) {
+Result<StudyReport> load(const std::filesystem::path& source, const AnalysisOptions& options) {
   if (is_csv(source)) {
     return load_csv(source, options);
   }
@@ -63,6 +62,34 @@ Result<StudyReport> load_study(const std::filesystem::path& source,
   report.analysis = analyze_runs(report.runs, options);
   if (report.analysis.num_complete_runs == 0) {
     return no_complete_run(report);
+  }
+  return report;
+}
+
+}  // namespace
+
+void add_study_source(CLI::App& command, StudySourceOptions& options) {
+  command
+      .add_option("SOURCE",
+                  options.source,
+                  "study directory, run directory, directory of runs, catalogue, or CSV of run "
+                  "summaries")
+      ->required();
+}
+
+void add_study_flags(CLI::App& command, StudySourceOptions& options) {
+  command.add_flag("--allow-mixed-totals",
+                   options.analysis.allow_mixed_totals,
+                   "compare and fit energies whose totals hold different components");
+  command.add_flag("--quiet", options.quiet, "nothing on stderr but errors");
+}
+
+Result<StudyReport> load_study(const CLI::App& command, const StudySourceOptions& options) {
+  JOULESCALE_TRY_ASSIGN(StudyReport report, load(options.source, options.analysis));
+  if (!options.quiet) {
+    for (const std::string& problem : report.problems) {
+      fmt::print(stderr, "joulescale {}: left out: {}\n", command.get_name(), problem);
+    }
   }
   return report;
 }

@@ -30,7 +30,10 @@ std::string duration_text(double seconds) {
 
 }  // namespace
 
-Progress::Progress(std::int64_t total, bool visible, bool terminal, const Clock& clock)
+TrainingProgress::TrainingProgress(std::int64_t total,
+                                   bool visible,
+                                   bool terminal,
+                                   const Clock& clock)
     : total_(total),
       visible_(visible),
       terminal_(terminal),
@@ -38,13 +41,13 @@ Progress::Progress(std::int64_t total, bool visible, bool terminal, const Clock&
       start_(clock.monotonic_now()),
       next_(start_ + (terminal ? kTerminalPeriod : kLogPeriod)) {}
 
-Progress::~Progress() {
+TrainingProgress::~TrainingProgress() {
   if (bar_open_) {
     fmt::print(stderr, "\n");
   }
 }
 
-void Progress::update(std::int64_t done, std::int64_t samples, double loss) {
+void TrainingProgress::update(std::int64_t done, std::int64_t samples, double loss) {
   if (!visible_) {
     return;
   }
@@ -69,7 +72,7 @@ void Progress::update(std::int64_t done, std::int64_t samples, double loss) {
   bar_open_ = true;
 }
 
-std::string Progress::line(
+std::string TrainingProgress::line(
     std::int64_t done, std::int64_t total, std::int64_t samples, double loss, Nanoseconds elapsed) {
   const double seconds = to_seconds(elapsed).value();
   const double per_update = seconds / static_cast<double>(done);

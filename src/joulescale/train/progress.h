@@ -9,14 +9,17 @@
 
 namespace joulescale {
 
-class Progress {
+class TrainingProgress {
  public:
   /// `total`: updates of the run. `visible` false: prints nothing. `terminal`: redraw one line.
-  Progress(std::int64_t total, bool visible, bool terminal, const Clock& clock = system_clock());
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
+  TrainingProgress(std::int64_t total,
+                   bool visible,
+                   bool terminal,
+                   const Clock& clock = system_clock());
+  TrainingProgress(const TrainingProgress&) = delete;
+  TrainingProgress& operator=(const TrainingProgress&) = delete;
   /// Ends a bar's line.
-  ~Progress();
+  ~TrainingProgress();
 
   /// To be called after every update; prints when it is time to.
   void update(std::int64_t done, std::int64_t samples, double loss);

@@ -133,7 +133,7 @@ class Trainer {
   PhaseRegions regions_;
   UpdateGradients gradients_;
   Sgd sgd_;
-  Progress progress_;
+  TrainingProgress progress_;
   std::int64_t samples_done_ = 0;  // of all ranks
   std::vector<CurvePoint> curve_;
 };

@@ -41,10 +41,10 @@ TEST(LossCurve, DivergenceIsFoundAndHasNoMean) {
   EXPECT_FALSE(mean_loss(curve, 0).has_value());
 }
 
-TEST(Progress, LineHasRateAndTimeLeft) {
-  EXPECT_EQ(Progress::line(50, 200, 3200, 0.61251, std::chrono::seconds(4)),
+TEST(TrainingProgress, LineHasRateAndTimeLeft) {
+  EXPECT_EQ(TrainingProgress::line(50, 200, 3200, 0.61251, std::chrono::seconds(4)),
             "update 50/200  25 %  800 images/s  loss 0.613  12 s left");
-  EXPECT_EQ(Progress::line(1, 3601, 64, 2.3, std::chrono::seconds(2)),
+  EXPECT_EQ(TrainingProgress::line(1, 3601, 64, 2.3, std::chrono::seconds(2)),
             "update 1/3601  0 %  32 images/s  loss 2.300  2 h 00 min left");
 }
 
