@@ -1,5 +1,36 @@
 # One function a kind of target, so that each room's CMakeLists.txt is a list of files.
 
+# With JOULESCALE_PRECOMPILE (the sanitizer builds), the heavy headers that most files include are parsed once: one
+# precompiled header for rooms and programs, one for tests, who add GoogleTest. Files still include what they use:
+# the other builds have no such header.
+if(JOULESCALE_PRECOMPILE)
+  foreach(header precompiled precompiled_test)
+    add_library(joulescale_${header} OBJECT "${PROJECT_SOURCE_DIR}/cmake/precompiled.cpp")
+    target_link_libraries(joulescale_${header} PRIVATE
+      CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json joulescale::build_flags)
+    target_precompile_headers(joulescale_${header} PRIVATE
+      <algorithm> <chrono> <filesystem> <functional> <map> <memory> <optional> <span> <string> <string_view> <vector>
+      <CLI/CLI.hpp> <fmt/format.h> <nlohmann/json.hpp>)
+    target_compile_options(joulescale_${header} PRIVATE -fPIC)
+    set_target_properties(joulescale_${header} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  endforeach()
+  target_link_libraries(joulescale_precompiled_test PRIVATE GTest::gmock)
+  target_precompile_headers(joulescale_precompiled_test PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+  target_compile_options(joulescale_precompiled_test PRIVATE -O0)
+endif()
+
+# joulescale_precompile(TARGET precompiled|precompiled_test)
+function(joulescale_precompile target header)
+  if(NOT JOULESCALE_PRECOMPILE)
+    return()
+  endif()
+  # All users of a precompiled header must be compiled as it was: with the same code model and the same macros.
+  target_link_libraries(${target} PRIVATE CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json)
+  target_compile_options(${target} PRIVATE -fPIC)
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_precompile_headers(${target} REUSE_FROM joulescale_${header})
+endfunction()
+
 # joulescale_add_module(NAME SOURCES … HEADERS … [PUBLIC libs…] [PRIVATE libs…])
 # Static library joulescale_NAME, alias joulescale::NAME, headers included as "joulescale/…". Nested rooms use
 # a name with '_' (sensors_nvml).
@@ -10,7 +41,9 @@ function(joulescale_add_module name)
   add_library(joulescale::${name} ALIAS ${target})
   target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}/src" FILES ${arg_HEADERS})
   target_link_libraries(${target} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE} joulescale::build_flags)
+  target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
+  joulescale_precompile(${target} precompiled)
 endfunction()
 
 # joulescale_add_program(NAME SOURCES … LIBS …): build/<preset>/bin/NAME
@@ -19,12 +52,15 @@ function(joulescale_add_program name)
   add_executable(${name} ${arg_SOURCES})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
   target_link_libraries(${name} PRIVATE ${arg_LIBS} joulescale::build_flags)
+  joulescale_precompile(${name} precompiled)
 endfunction()
 
-# joulescale_add_test(NAME SOURCES … LIBS … [LABELS unit] [TIMEOUT seconds] [DEFINES …] [DEPENDS targets…])
+# joulescale_add_test(NAME [SERIAL] [THREADS] SOURCES … LIBS … [LABELS unit] [TIMEOUT seconds] [DEFINES …] [DEPENDS targets…])
 # A GoogleTest program; each of its cases is a CTest test. Labels: unit, integration, ranks, slurm, device, browser.
+# SERIAL: nothing runs beside it. THREADS: threads meet here, so the thread sanitizer's build runs it (thread_tests).
+add_custom_target(thread_tests)
 function(joulescale_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL" "TIMEOUT" "SOURCES;LIBS;LABELS;DEFINES;DEPENDS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL;THREADS" "TIMEOUT" "SOURCES;LIBS;LABELS;DEFINES;DEPENDS")
   if(NOT arg_LABELS)
     set(arg_LABELS unit)
   endif()
@@ -37,9 +73,15 @@ function(joulescale_add_test name)
     JOULESCALE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" JOULESCALE_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}"
     ${arg_DEFINES})
   target_link_libraries(${name} PRIVATE ${arg_LIBS} GTest::gmock GTest::gtest_main joulescale::build_flags)
+  target_compile_options(${name} PRIVATE -O0)  # optimizing what runs once takes longer than running it
+  joulescale_precompile(${name} precompiled_test)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
   if(arg_DEPENDS)
     add_dependencies(${name} ${arg_DEPENDS})
+  endif()
+  if(arg_THREADS)
+    string(APPEND arg_LABELS "+threads")  # one label: gtest_discover_tests takes no list
+    add_dependencies(thread_tests ${name})
   endif()
   include(GoogleTest)
   set(properties LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
@@ -57,6 +99,7 @@ function(joulescale_add_fuzzer name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LIBS} joulescale::build_flags)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/fuzz")
+  joulescale_precompile(${name} precompiled)
   if(JOULESCALE_BUILD_FUZZERS)
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
   else()
