@@ -52,6 +52,7 @@ function(joulescale_add_program name)
   add_executable(${name} ${arg_SOURCES})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
   target_link_libraries(${name} PRIVATE ${arg_LIBS} joulescale::build_flags)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)  # option parsing: slow to optimize, runs once
   joulescale_precompile(${name} precompiled)
 endfunction()
 

@@ -55,14 +55,15 @@ Error cannot_use(const fs::path& directory, std::string_view reason) {
                fmt::format("output directory '{}': {}", directory.native(), reason));
 }
 
-/// mkdir with its parents; the last one private. An empty directory that is there already is used.
-Result<void> make_private_directory(const fs::path& directory) {
+/// mkdir with its parents; the last one private. An empty directory that is there already is used:
+/// false.
+Result<bool> make_private_directory(const fs::path& directory) {
   std::error_code error;
   if (directory.has_parent_path()) {
     fs::create_directories(directory.parent_path(), error);
   }
   if (::mkdir(directory.c_str(), kPrivate) == 0) {
-    return {};
+    return true;
   }
   if (errno != EEXIST) {
     return cannot_use(directory, fmt::format("cannot be made: {}", std::strerror(errno)));
@@ -75,7 +76,7 @@ Result<void> make_private_directory(const fs::path& directory) {
                       error ? fmt::format("cannot be read: {}", error.message())
                             : "is not empty; choose another with --output, or remove it");
   }
-  return {};
+  return false;
 }
 
 /// The first of name, name-2, name-3... that could be made.
@@ -171,11 +172,11 @@ std::string random_launch_id() {
 Result<RunDirectory> create_run_directory(const fs::path& wanted,
                                           std::string_view name,
                                           const LaunchInfo& launch) {
-  RunDirectory directory{wanted};
+  RunDirectory directory{wanted, true};
   if (wanted.empty()) {
     JOULESCALE_TRY_ASSIGN(directory.path, make_default_directory(name));
   } else {
-    JOULESCALE_TRY(make_private_directory(wanted));
+    JOULESCALE_TRY_ASSIGN(directory.made, make_private_directory(wanted));
   }
   std::error_code error;
   directory.path = fs::absolute(directory.path, error);

@@ -38,6 +38,7 @@ std::string random_launch_id();
 /// The paths of a run directory.
 struct RunDirectory {
   std::filesystem::path path;
+  bool made = false;  // by create_run_directory(): it was not there before
 
   std::filesystem::path launch_file() const { return path / "launch.json"; }
   std::filesystem::path run_file() const { return path / "run.json"; }

@@ -95,11 +95,11 @@ Result<Plan> make_plan(const MonitorOptions& options, Clock& clock) {
 }
 
 /// Takes back what make_plan() made, when the command was not started after all.
-void remove_plan(const Plan& plan, bool also_directory) {
+void remove_plan(const Plan& plan) {
   std::error_code ignored;
   fs::remove_all(plan.directory.nodes(), ignored);
   fs::remove(plan.directory.launch_file(), ignored);
-  if (also_directory) {
+  if (plan.directory.made) {
     fs::remove(plan.directory.path, ignored);
   }
 }
@@ -251,7 +251,7 @@ Result<MonitorOutcome> run_monitor(const MonitorOptions& options, Clock& clock) 
   JOULESCALE_TRY_ASSIGN(const Plan plan, make_plan(options, clock));
   auto journal = JournalWriter::create(plan.node_directory.journal());
   if (!journal) {
-    remove_plan(plan, options.output.empty());
+    remove_plan(plan);
     return Error(ErrorCode::kInvalidArgument, journal.error().text());
   }
   if (!plan.launch.flags.empty()) {
@@ -270,14 +270,14 @@ Result<MonitorOutcome> run_monitor(const MonitorOptions& options, Clock& clock) 
     MonitorOutcome ended = *outcome;
     ended.left_threads = !sampler.stop(kStopPatience);
     recorder.finish();
-    remove_plan(plan, options.output.empty());
+    remove_plan(plan);
     return ended;
   }
   sampler.read_now(clock.monotonic_now() + kReadPatience);
   auto started = session.start(options.command, command_environment(plan.node_directory));
   if (!started) {
     sampler.stop(kStopPatience);
-    remove_plan(plan, options.output.empty());
+    remove_plan(plan);
     return std::move(started).error();
   }
   recorder.command_began(session.run().began);

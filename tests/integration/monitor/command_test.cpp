@@ -242,7 +242,7 @@ TEST_F(MonitorUsage, RequiredButMissingIsStatus3AndNothingStarts) {
   EXPECT_EQ(program.wait_status(), 3);
   EXPECT_EQ(program.out(), "");
   EXPECT_THAT(program.err(), HasSubstr("'gpu' is missing"));
-  EXPECT_FALSE(std::filesystem::exists(run_directory() / "launch.json"));
+  EXPECT_FALSE(std::filesystem::exists(run_directory()));
 }
 
 TEST_F(MonitorUsage, RanksOfALauncherAreRefusedRatherThanCountedTwice) {
