@@ -8,36 +8,11 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "joulescale/base/text.h"
-
 #include "apps/joulescale-train/commands.h"
+#include "apps/usage_error.h"
 
 namespace joulescale {
 namespace {
-
-/// For an option that no command knows: the nearest one that is known.
-std::string did_you_mean(const CLI::App& app, const std::string& message) {
-  const auto begin = message.find("--");
-  if (begin == std::string::npos) {
-    return "";
-  }
-  const std::string word = message.substr(begin, message.find_first_of(" =,", begin) - begin);
-  std::vector<std::string> names;
-  const auto collect = [&](const CLI::App& from) {
-    for (const CLI::Option* option : from.get_options()) {
-      for (const auto& name : option->get_lnames()) {
-        names.push_back("--" + name);
-      }
-    }
-  };
-  collect(app);
-  for (const CLI::App* command : app.get_subcommands()) {
-    collect(*command);
-  }
-  const std::vector<std::string_view> candidates(names.begin(), names.end());
-  const auto nearest = nearest_name(word, candidates);
-  return nearest && *nearest != word ? fmt::format("; did you mean {}?", *nearest) : "";
-}
 
 int run(int argc, char** argv) {
   CLI::App app(
@@ -59,13 +34,8 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help and --version
     return app.exit(success);
-  } catch (const CLI::ExtrasError& error) {
-    print_error(fmt::format("unknown argument: {}{}; see joulescale-train --help",
-                            error.what(),
-                            did_you_mean(app, error.what())));
-    return 2;
   } catch (const CLI::ParseError& error) {
-    print_error(fmt::format("{}; see joulescale-train --help", error.what()));
+    print_error(usage_error(app, error));
     return 2;
   }
   return exit_status;

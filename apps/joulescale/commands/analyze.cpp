@@ -46,7 +46,7 @@ Result<void> run_analyze(const CLI::App& command, const AnalyzeOptions& options)
 
 }  // namespace
 
-void add_analyze_command(CLI::App& app, int& exit_status) {
+void add_analyze_command(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<AnalyzeOptions>();
   CLI::App* command =
       app.add_subcommand("analyze", "Fits of energy over device hours, and scaling");
@@ -56,10 +56,10 @@ void add_analyze_command(CLI::App& app, int& exit_status) {
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();
   add_study_flags(*command, options->study);
-  command->callback([command, options, &exit_status] {
+  command->callback([command, options, &invocation] {
     if (const auto done = run_analyze(*command, *options); !done) {
       fmt::print(stderr, "joulescale analyze: {}\n", done.error().text());
-      exit_status = exit_status_of(done.error());
+      invocation.exit_status = exit_status_of(done.error());
     }
   });
 }

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <array>
+#include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -11,15 +13,21 @@ class App;
 
 namespace joulescale {
 
-using AddCommand = void (*)(CLI::App& app, int& exit_status);
+struct Invocation {
+  /// What the user wrote behind "--" for monitor and launch: not joulescale's to parse.
+  std::vector<std::string> command;
+  int exit_status = 0;
+};
 
-void add_analyze_command(CLI::App& app, int& exit_status);
-void add_launch_command(CLI::App& app, int& exit_status);
-void add_monitor_command(CLI::App& app, int& exit_status);
-void add_sensors_command(CLI::App& app, int& exit_status);
-void add_report_command(CLI::App& app, int& exit_status);
-void add_sweep_command(CLI::App& app, int& exit_status);
-void add_train_command(CLI::App& app, int& exit_status);
+using AddCommand = void (*)(CLI::App& app, Invocation& invocation);
+
+void add_analyze_command(CLI::App& app, Invocation& invocation);
+void add_launch_command(CLI::App& app, Invocation& invocation);
+void add_monitor_command(CLI::App& app, Invocation& invocation);
+void add_sensors_command(CLI::App& app, Invocation& invocation);
+void add_report_command(CLI::App& app, Invocation& invocation);
+void add_sweep_command(CLI::App& app, Invocation& invocation);
+void add_train_command(CLI::App& app, Invocation& invocation);
 
 inline constexpr std::array kCommands = {
     AddCommand{add_sensors_command},

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // joulescale launch: the ranks of a data-parallel program on this machine.
+#include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "joulescale/sweep/local/rank_launcher.h"
 
@@ -12,7 +14,7 @@
 
 namespace joulescale {
 
-void add_launch_command(CLI::App& app, int& exit_status) {
+void add_launch_command(CLI::App& app, Invocation& invocation) {
   auto* const command =
       app.add_subcommand("launch", "Start the ranks of a program on this machine");
   const auto launch = std::make_shared<RankLaunch>();
@@ -31,12 +33,20 @@ void add_launch_command(CLI::App& app, int& exit_status) {
   command
       ->add_flag("--end-with-parent", launch->end_with_parent, "End when the parent process dies")
       ->group("");
-  command->add_option("command", launch->argv, "After --: the program and its arguments")
-      ->required();
+  command->add_option("command", launch->argv, "The program and its arguments, after --")
+      ->type_name("");
   command->footer(
       "Example: two ranks of a program that reads torchrun's variables\n"
       "  joulescale launch --ranks 2 -- python train.py --epochs 1");
-  command->callback([launch, &exit_status] { exit_status = launch_ranks(*launch); });
+  command->callback([launch, &invocation] {
+    launch->argv.insert(launch->argv.end(), invocation.command.begin(), invocation.command.end());
+    if (launch->argv.empty()) {
+      fmt::print(stderr, "joulescale launch: no program given; write it after --\n");
+      invocation.exit_status = 2;
+      return;
+    }
+    invocation.exit_status = launch_ranks(*launch);
+  });
 }
 
 }  // namespace joulescale

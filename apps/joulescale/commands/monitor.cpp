@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -94,7 +96,7 @@ int run(MonitorArguments& arguments) {
 
 }  // namespace
 
-void add_monitor_command(CLI::App& app, int& exit_status) {
+void add_monitor_command(CLI::App& app, Invocation& invocation) {
   auto arguments = std::make_shared<MonitorArguments>();
   MonitorOptions& options = arguments->options;
   CLI::App* command =
@@ -153,8 +155,13 @@ void add_monitor_command(CLI::App& app, int& exit_status) {
                     "Measure until processes that the command leaves behind have ended too");
   command->add_flag("--redact", options.redact, "Leave the command line out of the record");
   command->add_flag("-q,--quiet", options.quiet, "No summary");
-  command->add_option("command", options.command, "The command and its arguments")->type_name("");
-  command->callback([arguments, &exit_status] { exit_status = run(*arguments); });
+  command->add_option("command", options.command, "The command and its arguments, after --")
+      ->type_name("");
+  command->callback([arguments, &invocation] {
+    std::vector<std::string>& line = arguments->options.command;
+    line.insert(line.end(), invocation.command.begin(), invocation.command.end());
+    invocation.exit_status = run(*arguments);
+  });
 }
 
 }  // namespace joulescale

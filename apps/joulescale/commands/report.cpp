@@ -123,7 +123,7 @@ Result<void> run_report(const CLI::App& command, const ReportOptions& options) {
 
 }  // namespace
 
-void add_report_command(CLI::App& app, int& exit_status) {
+void add_report_command(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<ReportOptions>();
   CLI::App* command = app.add_subcommand("report", "Tables and page of a study");
   command->footer(kExample);
@@ -141,10 +141,10 @@ void add_report_command(CLI::App& app, int& exit_status) {
       "--html", options->html_file, "the page's file; default: SOURCE/report.html for a directory");
   command->add_flag("--no-html", options->no_html, "write no page")->excludes(html);
   add_study_flags(*command, options->study);
-  command->callback([command, options, &exit_status] {
+  command->callback([command, options, &invocation] {
     if (const auto done = run_report(*command, *options); !done) {
       fmt::print(stderr, "joulescale report: {}\n", done.error().text());
-      exit_status = exit_status_of(done.error());
+      invocation.exit_status = exit_status_of(done.error());
     }
   });
 }

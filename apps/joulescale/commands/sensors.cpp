@@ -131,7 +131,7 @@ void print_table(const std::vector<SourceStatus>& sources) {
 
 }  // namespace
 
-void add_sensors_command(CLI::App& app, int& exit_status) {
+void add_sensors_command(CLI::App& app, Invocation& invocation) {
   struct Arguments {
     SourceOptions options;
     std::string format = "table";
@@ -153,11 +153,11 @@ void add_sensors_command(CLI::App& app, int& exit_status) {
                    arguments->options.nvml_library,
                    "NVIDIA's management library (default: the system's)")
       ->type_name("FILE");
-  command->callback([arguments, &exit_status] {
+  command->callback([arguments, &invocation] {
     arguments->options.devices = DeviceChoice::kAll;
     const auto sources = probe_sources(arguments->options);
     arguments->format == "json" ? print_json(sources) : print_table(sources);
-    exit_status = 0;
+    invocation.exit_status = 0;
   });
 }
 

@@ -103,7 +103,7 @@ void add_format(CLI::App* command, SweepOptions& options) {
 
 }  // namespace
 
-void add_sweep_command(CLI::App& app, int& exit_status) {
+void add_sweep_command(CLI::App& app, Invocation& invocation) {
   auto* const sweep = app.add_subcommand("sweep", "Plan and run scaling studies");
   sweep->require_subcommand(1);
   sweep->footer(
@@ -118,7 +118,7 @@ void add_sweep_command(CLI::App& app, int& exit_status) {
       "--print-config", options->print_config, "Show the effective configuration instead");
   add_format(plan_command, *options);
   plan_command->footer("Example:\n  joulescale sweep plan experiments/quickstart.toml");
-  set_callback(plan_command, plan, options, exit_status);
+  set_callback(plan_command, plan, options, invocation.exit_status);
 
   auto* const run_command = sweep->add_subcommand("run", "Run a study, or what is left of it");
   run_command->add_option("FILE|DIR", options->target, "Study file, or study directory")
@@ -127,13 +127,13 @@ void add_sweep_command(CLI::App& app, int& exit_status) {
   run_command->add_flag("--quiet", options->quiet, "Say nothing but problems");
   run_command->footer(
       "Example:\n  joulescale sweep run experiments/quickstart.toml --output study");
-  set_callback(run_command, run, options, exit_status);
+  set_callback(run_command, run, options, invocation.exit_status);
 
   auto* const status_command = sweep->add_subcommand("status", "Show the state of a study's runs");
   status_command->add_option("DIR", options->target, "Study directory")->required();
   add_format(status_command, *options);
   status_command->footer("Example:\n  joulescale sweep status study");
-  set_callback(status_command, status, options, exit_status);
+  set_callback(status_command, status, options, invocation.exit_status);
 }
 
 }  // namespace joulescale

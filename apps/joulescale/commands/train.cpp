@@ -92,7 +92,7 @@ Result<void> train(const TrainOptions& options, const std::vector<std::string>& 
 
 }  // namespace
 
-void add_train_command(CLI::App& app, int& exit_status) {
+void add_train_command(CLI::App& app, Invocation& invocation) {
   auto* const command =
       app.add_subcommand("train", "Train on N local ranks of joulescale-train, measured");
   const auto options = std::make_shared<TrainOptions>();
@@ -112,11 +112,11 @@ void add_train_command(CLI::App& app, int& exit_status) {
       "Example: ResNet-8 on two ranks\n"
       "  joulescale train --ranks 2 --output run --model resnet8 --dataset fashion-mnist "
       "--local-batch-size 64");
-  command->callback([command, options, &exit_status] {
+  command->callback([command, options, &invocation] {
     const auto result = train(*options, command->remaining());
     if (!result) {
       fmt::print(stderr, "joulescale train: {}\n", result.error().text());
-      exit_status = 2;
+      invocation.exit_status = 2;
     }
   });
 }

@@ -44,13 +44,25 @@ std::string series_of(const RunRecord& run) {
   return series;
 }
 
+/// "complete", or why it is not; a training that diverged says where.
+std::string status_of(const RunRecord& run) {
+  std::string status = succeeded(run) ? "complete" : failure_reason(run);
+  if (run.training) {
+    const auto diverged = run.training->metrics.find("diverged_at_update");
+    if (diverged != run.training->metrics.end()) {
+      status += fmt::format("; diverged at update {:.0f}", diverged->second);
+    }
+  }
+  return status;
+}
+
 struct FlagMeaning {
   std::string_view flag;
   std::string_view meaning;
 };
 
 /// The flags of a run record (docs/run.schema.json).
-constexpr std::array<FlagMeaning, 17> kFlagMeanings = {{
+constexpr std::array<FlagMeaning, 16> kFlagMeanings = {{
     {"device_lost", "a device stopped answering during the run"},
     {"counter_reset", "a counter started again from zero; energy over the reset is missing"},
     {"wrap_ambiguous", "a counter may have wrapped more than once between two readings"},
@@ -67,7 +79,6 @@ constexpr std::array<FlagMeaning, 17> kFlagMeanings = {{
     {"mig_parent", "energy is that of the whole GPU, of which the run had a part"},
     {"devices_not_visible", "devices of the run could not be opened"},
     {"duplicate_source", "a source was sampled twice and counted once"},
-    {"diverged", "the training diverged; it has no error value"},
 }};
 
 std::string_view meaning_of(std::string_view flag) {
@@ -121,7 +132,7 @@ Table run_table(const StudyReport& report) {
                           energy_cell(run, analysis.energy_basis),
                           has_power ? Cell(Number{(*energy / run.duration).value()}) : Cell(),
                           number_cell(training.top1_error),
-                          succeeded(run) ? "complete" : failure_reason(run),
+                          status_of(run),
                           fmt::format("{}", fmt::join(run.flags, ", "))});
   }
   table.notes = {

@@ -218,20 +218,30 @@ TEST_F(MonitorChildren, OnRequestItEndsWithTheLastOfThem) {
 class MonitorUsage : public MonitorTest {};
 
 TEST_F(MonitorUsage, MistakesAreOneLineAndStatus2) {
-  const std::vector<std::vector<std::string>> mistakes = {
-      {},
-      {"--rate", "0", "--", "true"},
-      {"--rate", "1000", "--", "true"},
-      {"--require", "warp", "--", "true"},
-      {"--study", "/nonexistent", "--", "true"},
-      {"--no-such-option", "--", "true"},
+  struct Mistake {
+    std::vector<std::string> arguments;
+    std::string named;
   };
-  for (const auto& mistake : mistakes) {
-    std::vector<std::string> arguments = {joulescale(), "monitor"};
-    arguments.insert(arguments.end(), mistake.begin(), mistake.end());
+  const std::vector<Mistake> mistakes = {
+      {{"monitor"}, "no command given"},
+      {{"monitor", "--rate", "0", "--", "true"}, "--rate"},
+      {{"monitor", "--rate", "1000", "--", "true"}, "--rate"},
+      {{"monitor", "--require", "warp", "--", "true"}, "--require: 'warp'"},
+      {{"monitor", "--study", "/nonexistent", "--", "true"}, "--study"},
+      {{"monitor", "--rat", "3", "--", "true"}, "unknown option '--rat'; did you mean --rate?"},
+      {{"monitor", "--rat=3", "--", "true"}, "unknown option '--rat'; did you mean --rate?"},
+      {{"launch", "--ranks", "1"}, "no program given"},
+      {{"sweep", "rum", "x"}, "unknown command 'rum' (commands: plan, run, status)"},
+      {{"montior"}, "unknown command 'montior' (commands: "},
+      {{"sensors", "x"}, "unexpected argument 'x' (see joulescale sensors --help)"},
+  };
+  for (const Mistake& mistake : mistakes) {
+    std::vector<std::string> arguments = {joulescale()};
+    arguments.insert(arguments.end(), mistake.arguments.begin(), mistake.arguments.end());
     Program program(arguments, {.directory = work_.path()});
     EXPECT_EQ(program.wait_status(), 2) << program.err();
     EXPECT_EQ(count_of(program.err(), "\n"), 1U) << program.err();
+    EXPECT_THAT(program.err(), HasSubstr(mistake.named));
     EXPECT_FALSE(std::filesystem::exists(work_ / "joulescale-runs"));
   }
 }

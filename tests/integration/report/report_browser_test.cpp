@@ -211,6 +211,39 @@ TEST_F(ReportInBrowser, LogarithmicAxisKeepsPointsAndCountsWhatItCannotShow) {
   EXPECT_THAT(log_, Not(HasSubstr("CONSOLE")));
 }
 
+/// The highest number at the vertical axis of a plot.
+double highest_tick(const std::string& plot) {
+  double highest = 0.0;
+  for (std::size_t at = plot.find("class=\"ytick\""); at != std::string::npos;
+       at = plot.find("class=\"ytick\"", at + 1)) {
+    const std::size_t text = plot.find('>', plot.find("<text", at)) + 1;
+    std::string number = plot.substr(text, plot.find('<', text) - text);
+    std::erase(number, ',');
+    highest = std::max(highest, std::strtod(number.c_str(), nullptr));
+  }
+  return highest;
+}
+
+// Nearly equal device hours make a power law steep: it must not flatten the points.
+TEST_F(ReportInBrowser, FitThatGrowsBeyondMeasureLeavesTheAxisToThePoints) {
+  std::vector<RunRecord> runs;
+  for (const int devices : {1, 2}) {
+    for (const int repetition : {0, 1}) {
+      testing::SyntheticRun parameters;
+      parameters.series = "s";
+      parameters.devices = devices;
+      parameters.repetition = repetition;
+      parameters.duration_s = devices == 1 ? 20.7 : 11.4;
+      parameters.energy_j = (devices == 1 ? 300.0 : 200.0) + repetition;
+      runs.push_back(testing::synthetic_run(parameters));
+    }
+  }
+  open(report_of(std::move(runs)), {"--dump-dom"});
+  constexpr double kHighestKilowattHours = 301.0 / 3.6e6;
+  EXPECT_GE(highest_tick(plot("fit")), 0.5 * kHighestKilowattHours);
+  EXPECT_LE(highest_tick(plot("fit")), 2.0 * kHighestKilowattHours);
+}
+
 /// Width, height and the number of different values of a byte in the picture's own data.
 struct Picture {
   std::uint32_t width = 0;

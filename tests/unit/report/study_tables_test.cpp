@@ -57,6 +57,15 @@ TEST(StudyTables, ConfigurationsAreTheStudysNumbers) {
   EXPECT_THAT(text, HasSubstr("* instrument accuracy: cpu 3 % (synthetic figure); dram unknown\n"));
 }
 
+TEST(StudyTables, RunThatDivergedSaysWhere) {
+  auto runs = synthetic_study();
+  runs.front().training->metrics["diverged_at_update"] = 7;
+  const Table table = run_table(report_of(runs));
+  const std::size_t status = column_index(table, "status");
+  EXPECT_EQ(cell_text(table.rows[0][status]), "complete; diverged at update 7");
+  EXPECT_EQ(cell_text(table.rows[1][status]), "complete");
+}
+
 TEST(StudyTables, ConfigurationOfTwoSeriesStandsInBoth) {
   const Table table = configuration_table(report_of(synthetic_study()), Columns::kInformative);
   EXPECT_EQ(table.rows.size(), 5U);  // four configurations, one of them in two series

@@ -189,7 +189,9 @@
     return `E = ${digits(fit.c, 4)} h<sup>${digits(fit.k, 4)}</sup>`;
   }
 
-  function fitTrace(group, fit, hours, scales, color, visible) {
+  // A fit is drawn where it stays near the measured energies: far from them it would flatten the plot, and means nothing.
+  function fitTrace(group, fit, hours, scales, energies, color, visible) {
+    const near = (energy) => energy <= 1.3 * Math.max(...energies) && energy >= (scales.y.isLog ? Math.min(...energies) / 3 : 0);
     const low = scales.x.isLog ? Math.min(...hours.filter((h) => h > 0)) : 0;
     const high = Math.max(...hours);
     const x = [];
@@ -197,7 +199,7 @@
       const part = i / 120;
       x.push(scales.x.isLog ? low * (high / low) ** part : low + part * (high - low));
     }
-    const shown = x.filter((h) => h > 0 && scales.y.shows(predicted(fit, h)));
+    const shown = x.filter((h) => h > 0 && scales.y.shows(predicted(fit, h)) && near(predicted(fit, h)));
     let r2 = fit.r2 === undefined ? "" : `, R² = ${fit.r2.toFixed(4)}`;
     if (fit.intervals === undefined) r2 = ", through its points";
     return {
@@ -223,6 +225,7 @@
         showlegend: true, ...seriesStyle(index, colors),
       });
     });
+    const energies = points.map((c) => c.energy_kwh.mean).filter(scales.y.shows);
     const narrow = window.innerWidth < 900;
     let allIsFitted = false;
     for (const group of [...analysis.groups.slice(-1), ...analysis.groups.slice(0, -1)]) {
@@ -232,7 +235,7 @@
         const color = index < 0 ? colors.muted : colors.series[index % colors.series.length];
         const shown = index < 0 || (!allIsFitted && fit.form === "a*h");
         if (narrow && !shown) continue;  // no room for a legend of every fit: the table has them
-        traces.push(fitTrace(group.name, fit, hoursOf(members), scales, color, shown ? true : "legendonly"));
+        traces.push(fitTrace(group.name, fit, hoursOf(members), scales, energies, color, shown ? true : "legendonly"));
       }
       allIsFitted = allIsFitted || (index < 0 && group.fits.length > 0);
     }
