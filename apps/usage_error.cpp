@@ -65,12 +65,12 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
     text = unknown.front().starts_with('-') ? unknown_option(chosen, unknown.front())
                                             : unknown_word(*chosen.back(), unknown.front());
   }
-  std::vector<std::string> names;
+  std::string program;
   for (const CLI::App* command : chosen) {
-    names.push_back(command->get_name());
+    program += command->get_name() + ' ';
   }
   std::ranges::replace(text, '\n', ' ');
-  return fmt::format("{} (see {} --help)", text, fmt::join(names, " "));
+  return fmt::format("{} (see {}--help)", text, program);
 }
 
 }  // namespace joulescale

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming)
 class App;
 class ParseError;
 }  // namespace CLI

@@ -100,12 +100,19 @@ class Program {
     if (options.new_session) {
       ::setsid();
     }
-    ::dup2(::open(out.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600), 1);
-    ::dup2(::open(err.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600), 2);
+    redirect(out, STDOUT_FILENO);
+    redirect(err, STDERR_FILENO);
     if (options.file_size_limit) {
       const rlimit limit{*options.file_size_limit, *options.file_size_limit};
       ::setrlimit(RLIMIT_FSIZE, &limit);
     }
+  }
+  static void redirect(const std::string& file, int standard_fd) {
+    const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+    if (fd < 0 || ::dup2(fd, standard_fd) < 0) {
+      ::_exit(97);
+    }
+    ::close(fd);
   }
   static std::string read(const std::filesystem::path& file) {
     std::ifstream in(file, std::ios::binary);

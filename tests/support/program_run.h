@@ -97,7 +97,9 @@ class ProgramRun {
  private:
   static void redirect(const std::string& file, int standard_fd) {
     const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
-    ::dup2(fd, standard_fd);
+    if (fd < 0 || ::dup2(fd, standard_fd) < 0) {
+      ::_exit(126);
+    }
     ::close(fd);
   }
 
