@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a crashed or hostile process may leave in a run directory: a journal, a marks file,
-// node.json and launch.json of any bytes are read without harm, and sums stay finite and not
-// negative. The input's first byte chooses the file; for the two logs the rest is taken as frames
-// with right checksums, so that the content behind them is reached.
+// node.json, launch.json and a rank's record of any bytes are read without harm, and sums stay
+// finite and not negative. The input's first byte chooses the file; for the two logs the rest is
+// taken as frames with right checksums, so that the content behind them is reached.
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,7 +20,11 @@
 #include "joulescale/monitor/marks/mark_writer.h"
 #include "joulescale/monitor/marks_summary.h"
 #include "joulescale/monitor/merge.h"
+#include "joulescale/monitor/node_meter.h"
 #include "joulescale/monitor/node_report.h"
+#include "joulescale/monitor/rank_record.h"
+
+#include "tests/support/steady_timeline.h"
 
 namespace {
 
@@ -73,13 +77,10 @@ void check_journal(const std::filesystem::path& file) {
 }
 
 void check_marks(const std::filesystem::path& directory) {
-  NodeCurves curves;
-  curves.resolution = Nanoseconds(100'000'000);
   const Nanoseconds begin(1'000'000'000);
   const Nanoseconds end(60'000'000'000);
-  curves.measured.append(begin, Joules(0.0));
-  curves.measured.append(end, Joules(1000.0));
-  const MarksSummary summary = summarise_marks(directory, curves, begin, end);
+  testing::SteadyTimeline timeline(begin, Watts(17.0), Watts(0.0), Nanoseconds(100'000'000));
+  const MarksSummary summary = summarise_marks(directory, &timeline, begin, end);
   for (const RegionRecord& region : summary.regions) {
     if (!(region.energy->value() >= 0.0) || !std::isfinite(region.energy->value())) {
       std::abort();
@@ -106,7 +107,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return path;
   }();
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
-  switch (data[0] % 4) {
+  switch (data[0] % 5) {
     case 0:
       write_frames(kDirectory / "journal", kJournalMagic, text);
       check_journal(kDirectory / "journal");
@@ -124,8 +125,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         (void)merge_run(LaunchInfo(), std::span(&*report, 1));
       }
       break;
-    default:
+    case 3:
       (void)parse_launch(text).ok();
+      break;
+    default:
+      if (const auto record = parse_rank_record(text)) {
+        const std::string again = format_rank_record(*record);
+        if (!parse_rank_record(again)) {
+          std::abort();
+        }
+      }
       break;
   }
   return 0;

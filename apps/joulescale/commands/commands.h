@@ -25,6 +25,7 @@ void add_analyze_command(CLI::App& app, Invocation& invocation);
 void add_launch_command(CLI::App& app, Invocation& invocation);
 void add_monitor_command(CLI::App& app, Invocation& invocation);
 void add_sensors_command(CLI::App& app, Invocation& invocation);
+void add_recover_command(CLI::App& app, Invocation& invocation);
 void add_report_command(CLI::App& app, Invocation& invocation);
 void add_sweep_command(CLI::App& app, Invocation& invocation);
 void add_train_command(CLI::App& app, Invocation& invocation);
@@ -32,6 +33,7 @@ void add_train_command(CLI::App& app, Invocation& invocation);
 inline constexpr std::array kCommands = {
     AddCommand{add_sensors_command},
     AddCommand{add_monitor_command},
+    AddCommand{add_recover_command},
     AddCommand{add_train_command},
     AddCommand{add_sweep_command},
     AddCommand{add_report_command},

@@ -2,10 +2,13 @@
 #include "joulescale/base/file.h"
 
 #include <fcntl.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <cstdint>
+#include <functional>
 
 #include <fmt/format.h>
 
@@ -53,18 +56,33 @@ Result<void> write_all(int fd, std::string_view content, std::string_view name) 
   return {};
 }
 
-Result<void> write_file_atomic(const std::filesystem::path& path,
-                               std::string_view content,
-                               mode_t mode) {
-  const std::filesystem::path directory = path.has_parent_path() ? path.parent_path() : ".";
-  const std::filesystem::path temporary =
-      directory / fmt::format(".{}.{}.tmp", path.filename().native(), ::getpid());
+namespace {
+
+std::filesystem::path directory_of(const std::filesystem::path& path) {
+  return path.has_parent_path() ? path.parent_path() : ".";
+}
+
+/// A name beside `path` that no other process uses, on this node or on another.
+std::filesystem::path temporary_beside(const std::filesystem::path& path) {
+  std::uint64_t random = 0;
+  if (::getrandom(&random, sizeof random, 0) != static_cast<ssize_t>(sizeof random)) {
+    random = static_cast<std::uint64_t>(::getpid());
+  }
+  return directory_of(path) / fmt::format(".{}.{:016x}.tmp", path.filename().native(), random);
+}
+
+/// Writes `content` beside `path`, then has `place(temporary)` (which sets errno) put it there.
+Result<void> write_and_place(const std::filesystem::path& path,
+                             std::string_view content,
+                             mode_t mode,
+                             const std::function<int(const char* temporary)>& place) {
+  const std::filesystem::path temporary = temporary_beside(path);
   const auto fail = [&](Error error) {
     ::unlink(temporary.c_str());
     return error;
   };
   {
-    const UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
+    const UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
     if (!fd.valid()) {
       return io_error("write", path.native(), errno);
     }
@@ -75,14 +93,46 @@ Result<void> write_file_atomic(const std::filesystem::path& path,
       return fail(io_error("write", path.native(), errno));
     }
   }
-  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+  if (place(temporary.c_str()) != 0) {
     return fail(io_error("put in place", path.native(), errno));
   }
-  const UniqueFd directory_fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const UniqueFd directory_fd(
+      ::open(directory_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory_fd.valid()) {
     ::fsync(directory_fd.get());  // a file system that cannot sync a directory still holds the file
   }
   return {};
+}
+
+}  // namespace
+
+Result<void> write_file_atomic(const std::filesystem::path& path,
+                               std::string_view content,
+                               mode_t mode) {
+  return write_and_place(path, content, mode, [&](const char* temporary) {
+    return ::rename(temporary, path.c_str());
+  });
+}
+
+Result<bool> create_file_atomic(const std::filesystem::path& path,
+                                std::string_view content,
+                                mode_t mode) {
+  bool exists = false;
+  auto written = write_and_place(path, content, mode, [&](const char* temporary) {
+    int status = ::link(temporary, path.c_str());
+    if (status != 0 && (errno == EPERM || errno == EOPNOTSUPP)) {  // no hard links here
+      status = ::renameat2(AT_FDCWD, temporary, AT_FDCWD, path.c_str(), RENAME_NOREPLACE);
+    } else if (status == 0) {
+      ::unlink(temporary);
+    }
+    exists = status != 0 && errno == EEXIST;
+    return status;
+  });
+  if (exists) {
+    return false;
+  }
+  JOULESCALE_TRY(std::move(written));
+  return true;
 }
 
 }  // namespace joulescale

@@ -25,6 +25,12 @@ Result<void> write_file_atomic(const std::filesystem::path& path,
                                std::string_view content,
                                mode_t mode = 0644);
 
+/// The same for a file that must not be there yet: false, and nothing changed, if it is. Of several
+/// processes, on one node or on many, one succeeds.
+Result<bool> create_file_atomic(const std::filesystem::path& path,
+                                std::string_view content,
+                                mode_t mode = 0644);
+
 /// write(2) until all is written; EINTR is retried. `name` stands in the error.
 Result<void> write_all(int fd, std::string_view content, std::string_view name);
 

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include <fmt/format.h>
@@ -16,6 +17,7 @@ namespace {
 constexpr std::size_t kMagicSize = 8;
 constexpr std::size_t kHeaderSize = 9;
 constexpr std::size_t kFlushThreshold = std::size_t{64} * 1024;
+constexpr std::size_t kReadSize = std::size_t{64} * 1024;
 
 void append_u32(std::string& bytes, std::uint32_t value) {
   for (int shift = 0; shift < 32; shift += 8) {
@@ -83,47 +85,98 @@ void FrameWriter::abandon() {
   fd_.reset();
 }
 
-Result<std::size_t> visit_frame_log(
-    const std::filesystem::path& path,
-    std::string_view magic,
-    const std::function<void(std::uint8_t type, std::string_view payload)>& visit) {
+FrameReader::FrameReader(UniqueFd fd, std::string name)
+    : fd_(std::move(fd)), name_(std::move(name)) {}
+
+Result<FrameReader> FrameReader::open(const std::filesystem::path& path, std::string_view magic) {
   JOULESCALE_CHECK(magic.size() == kMagicSize);
-  constexpr std::size_t kLogLimit = std::size_t{8} << 30;
-  JOULESCALE_TRY_ASSIGN(const std::string content, read_file(path, kLogLimit));
-  if (content.size() < kMagicSize) {
-    return content.size();
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) {
+    return io_error("read", path.native(), errno);
   }
-  if (std::string_view(content).substr(0, kMagicSize) != magic) {
+  FrameReader reader(std::move(fd), path.native());
+  JOULESCALE_TRY(reader.fill(kMagicSize));
+  if (reader.buffer_.size() < kMagicSize) {
+    return reader;  // the first frame is torn
+  }
+  if (!reader.buffer_.starts_with(magic)) {
     return Error(
         ErrorCode::kCorruptData,
         fmt::format("'{}' is not a file of this kind (its first bytes differ)", path.native()));
   }
-  std::string_view rest = std::string_view(content).substr(kMagicSize);
-  while (!rest.empty()) {
-    PayloadReader header(rest.substr(0, std::min(rest.size(), kHeaderSize)));
-    const std::uint32_t length = header.u32();
-    const std::uint32_t expected = header.u32();
-    const std::uint8_t type = header.u8();
-    if (!header.ok() || length > kMaxFramePayload || rest.size() - kHeaderSize < length) {
+  reader.begin_ = kMagicSize;
+  return reader;
+}
+
+Result<void> FrameReader::fill(std::size_t wanted) {
+  buffer_.erase(0, begin_);
+  begin_ = 0;
+  while (buffer_.size() < wanted) {
+    const std::size_t had = buffer_.size();
+    buffer_.resize(had + std::max(wanted - had, kReadSize));
+    const ssize_t count = ::read(fd_.get(), buffer_.data() + had, buffer_.size() - had);
+    buffer_.resize(had + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+    if (count < 0 && errno != EINTR) {
+      return io_error("read", name_, errno);
+    }
+    if (count == 0) {
       break;
     }
-    const std::string_view payload = rest.substr(kHeaderSize, length);
-    if (checksum(type, payload) != expected) {
-      break;
-    }
-    visit(type, payload);
-    rest.remove_prefix(kHeaderSize + length);
   }
-  return rest.size();
+  return {};
+}
+
+Result<bool> FrameReader::next() {
+  if (ended_) {
+    return false;
+  }
+  const auto rest = [this] { return std::string_view(buffer_).substr(begin_); };
+  if (rest().size() < kHeaderSize) {
+    JOULESCALE_TRY(fill(kHeaderSize));
+  }
+  PayloadReader header(rest().substr(0, kHeaderSize));
+  const std::uint32_t length = header.u32();
+  const std::uint32_t expected = header.u32();
+  const std::uint8_t type = header.u8();
+  if (header.ok() && length <= kMaxFramePayload) {
+    if (rest().size() < kHeaderSize + length) {
+      JOULESCALE_TRY(fill(kHeaderSize + length));
+    }
+    if (rest().size() >= kHeaderSize + length) {
+      const std::string_view payload = rest().substr(kHeaderSize, length);
+      if (checksum(type, payload) == expected) {
+        type_ = type;
+        payload_ = payload;
+        begin_ += kHeaderSize + length;
+        return true;
+      }
+    }
+  }
+  ended_ = true;
+  JOULESCALE_TRY(count_rest());
+  return false;
+}
+
+Result<void> FrameReader::count_rest() {
+  do {
+    torn_bytes_ += buffer_.size() - begin_;
+    begin_ = buffer_.size();
+    JOULESCALE_TRY(fill(1));
+  } while (!buffer_.empty());
+  return {};
 }
 
 Result<FrameLog> read_frame_log(const std::filesystem::path& path, std::string_view magic) {
+  JOULESCALE_TRY_ASSIGN(FrameReader reader, FrameReader::open(path, magic));
   FrameLog log;
-  JOULESCALE_TRY_ASSIGN(
-      log.torn_bytes,
-      visit_frame_log(path, magic, [&](std::uint8_t type, std::string_view payload) {
-        log.frames.push_back({type, std::string(payload)});
-      }));
+  while (true) {
+    JOULESCALE_TRY_ASSIGN(const bool more, reader.next());
+    if (!more) {
+      break;
+    }
+    log.frames.push_back({reader.type(), std::string(reader.payload())});
+  }
+  log.torn_bytes = reader.torn_bytes();
   return log;
 }
 
@@ -143,9 +196,27 @@ PayloadWriter& PayloadWriter::u64(std::uint64_t value) {
   return *this;
 }
 
+PayloadWriter& PayloadWriter::varint(std::uint64_t value) {
+  while (value >= 0x80) {
+    bytes_.push_back(static_cast<char>(value | 0x80));
+    value >>= 7;
+  }
+  bytes_.push_back(static_cast<char>(value));
+  return *this;
+}
+
+PayloadWriter& PayloadWriter::zigzag(std::int64_t value) {
+  return varint(static_cast<std::uint64_t>(value) << 1 ^ static_cast<std::uint64_t>(value >> 63));
+}
+
 PayloadWriter& PayloadWriter::text(std::string_view value) {
   u32(static_cast<std::uint32_t>(value.size()));
   bytes_.append(value);
+  return *this;
+}
+
+PayloadWriter& PayloadWriter::append(std::string_view bytes) {
+  bytes_.append(bytes);
   return *this;
 }
 
@@ -178,6 +249,24 @@ std::uint64_t PayloadReader::u64() {
   const std::uint64_t low = u32();
   const std::uint64_t high = u32();
   return ok_ ? high << 32 | low : 0;
+}
+
+std::uint64_t PayloadReader::varint() {
+  std::uint64_t value = 0;
+  for (int shift = 0; shift < 64; shift += 7) {
+    const std::uint8_t byte = u8();
+    value |= static_cast<std::uint64_t>(byte & 0x7F) << shift;
+    if ((byte & 0x80) == 0) {
+      return ok_ ? value : 0;
+    }
+  }
+  ok_ = false;
+  return 0;
+}
+
+std::int64_t PayloadReader::zigzag() {
+  const std::uint64_t value = varint();
+  return static_cast<std::int64_t>(value >> 1 ^ (~(value & 1) + 1));
 }
 
 std::string_view PayloadReader::text() {

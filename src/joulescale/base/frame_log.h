@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +46,38 @@ class FrameWriter {
   std::string buffer_;
 };
 
+/// Reads a log one frame at a time, in constant memory, from the start to the first frame that is
+/// torn or damaged. Frames that a writer appends meanwhile are seen. Not thread safe.
+class FrameReader {
+ public:
+  /// A file that is shorter than the magic counts as empty and torn; one with another magic is an
+  /// error.
+  static Result<FrameReader> open(const std::filesystem::path& path, std::string_view magic);
+
+  /// False at the end. Errors: the file cannot be read.
+  Result<bool> next();
+  // After next() was true, until it is called again:
+  std::uint8_t type() const { return type_; }
+  std::string_view payload() const { return payload_; }
+  /// After next() was false: bytes after the last whole frame; 0 after an orderly end.
+  std::size_t torn_bytes() const { return torn_bytes_; }
+
+ private:
+  FrameReader(UniqueFd fd, std::string name);
+  /// Until `wanted` bytes are buffered or the file ends.
+  Result<void> fill(std::size_t wanted);
+  Result<void> count_rest();
+
+  UniqueFd fd_;
+  std::string name_;
+  std::string buffer_;
+  std::size_t begin_ = 0;  // of what is not yet read in buffer_
+  std::uint8_t type_ = 0;
+  std::string_view payload_;
+  std::size_t torn_bytes_ = 0;
+  bool ended_ = false;
+};
+
 struct Frame {
   std::uint8_t type = 0;
   std::string payload;
@@ -54,20 +85,11 @@ struct Frame {
 
 struct FrameLog {
   std::vector<Frame> frames;
-  /// Bytes after the last whole frame: 0 after an orderly end.
   std::size_t torn_bytes = 0;
 };
 
-/// All whole frames from the start to the first that is torn or damaged. A file that is shorter
-/// than the magic counts as empty and torn; one with another magic is an error.
+/// All frames that a FrameReader gives; for short logs.
 Result<FrameLog> read_frame_log(const std::filesystem::path& path, std::string_view magic);
-
-/// The same, one frame at a time, for logs of millions of frames: calls visit(type, payload) for
-/// each and returns the torn bytes.
-Result<std::size_t> visit_frame_log(
-    const std::filesystem::path& path,
-    std::string_view magic,
-    const std::function<void(std::uint8_t type, std::string_view payload)>& visit);
 
 /// Little-endian encoding of frame payloads.
 class PayloadWriter {
@@ -76,8 +98,14 @@ class PayloadWriter {
   PayloadWriter& u32(std::uint32_t value);
   PayloadWriter& u64(std::uint64_t value);
   PayloadWriter& i64(std::int64_t value) { return u64(static_cast<std::uint64_t>(value)); }
+  /// 7 bits a byte, the lowest first; the highest bit says that more follow.
+  PayloadWriter& varint(std::uint64_t value);
+  /// Signed, small values of either sign short: 0, -1, 1, -2... as 0, 1, 2, 3...
+  PayloadWriter& zigzag(std::int64_t value);
   /// Length (u32), then the bytes.
   PayloadWriter& text(std::string_view value);
+  /// Bytes as they are.
+  PayloadWriter& append(std::string_view bytes);
   const std::string& bytes() const { return bytes_; }
   void clear() { bytes_.clear(); }
 
@@ -94,6 +122,8 @@ class PayloadReader {
   std::uint32_t u32();
   std::uint64_t u64();
   std::int64_t i64() { return static_cast<std::int64_t>(u64()); }
+  std::uint64_t varint();
+  std::int64_t zigzag();
   std::string_view text();
   bool ok() const { return ok_; }
   /// ok() and nothing left.

@@ -46,6 +46,7 @@ class CounterAccount {
   std::optional<WindowEnergy> window(Nanoseconds begin, Nanoseconds end) const;
 
   const EnergyCurve& curve() const { return curve_; }
+  EnergyCurve& curve() { return curve_; }
   const ChannelEvents& events() const { return events_; }
   /// The time in which the counter moves once, as the sensor or the readings show it.
   std::optional<Nanoseconds> update_period() const;

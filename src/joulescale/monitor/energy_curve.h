@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,9 +19,16 @@ class EnergyCurve {
     Joules energy;
   };
 
-  /// Adds a point at the end; a time before the last one counts as the last one. Beyond 2^20 points
+  /// Adds a point at the end; a time before the last one counts as the last one. Beyond 2^14 points
   /// every second inner one is dropped, so memory is bounded for runs of any length.
   void append(Nanoseconds time, Joules energy);
+
+  /// Drops the points that no time from `time` on needs.
+  void forget_before(Nanoseconds time);
+  /// From now on only the last few hundred points are kept, and some at the time that keep_begin()
+  /// names: enough for totals from there to an end that is not long past.
+  void keep_ends_only() { ends_only_ = true; }
+  void keep_begin(Nanoseconds begin) { begin_ = begin; }
 
   bool empty() const { return points_.empty(); }
   std::size_t size() const { return points_.size(); }
@@ -37,29 +45,13 @@ class EnergyCurve {
   /// Mean power over the last few points (at least two are needed, else 0).
   Watts recent_power() const;
 
-  /// Evaluates at times that mostly grow, in constant time each.
-  class Cursor {
-   public:
-    explicit Cursor(const EnergyCurve& curve) : curve_(&curve) {}
-    Joules at(Nanoseconds time);
-
-   private:
-    const EnergyCurve* curve_;
-    std::size_t next_ = 0;
-  };
-
  private:
+  void thin();
+
   std::vector<Point> points_;
+  bool ends_only_ = false;
+  std::optional<Nanoseconds> begin_;
+  std::size_t head_ = 0;  // points at the front that are kept
 };
-
-/// The sum of curves between two times, with points wherever one of them has a point. It starts at
-/// 0 J.
-EnergyCurve sum_curves(std::span<const EnergyCurve* const> curves,
-                       Nanoseconds begin,
-                       Nanoseconds end);
-
-/// The highest mean power over any stretch of at least `window`; the overall mean for a curve that
-/// is shorter.
-Watts peak_power(const EnergyCurve& curve, Nanoseconds window);
 
 }  // namespace joulescale

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 namespace joulescale {
@@ -18,6 +19,8 @@ std::int64_t get_nanoseconds(PayloadReader& in) {
 constexpr double kMilliwattsPerWatt = 1e3;
 constexpr std::uint32_t kMostChannels = 65536;
 constexpr std::uint32_t kMostInputs = 64;
+constexpr std::int64_t kTimeUnit = 128;  // ns
+constexpr std::size_t kLargeBlock = std::size_t{32} * 1024;
 
 void put_channel(PayloadWriter& out, const Channel& channel) {
   out.text(channel.name)
@@ -77,42 +80,66 @@ std::optional<Channel> get_channel(PayloadReader& in) {
   return in.ok() ? std::optional(channel) : std::nullopt;
 }
 
-void visit_sensor(PayloadReader& in, JournalVisitor& visitor) {
-  const std::uint32_t number = in.u32();
-  const Nanoseconds period(get_nanoseconds(in));
+struct DeclaredSensor {
+  std::size_t number = 0;
+  Nanoseconds sample_period{0};
+  std::vector<Channel> channels;
+};
+
+/// Nothing for content that no writer makes.
+std::optional<DeclaredSensor> get_sensor(PayloadReader& in) {
+  DeclaredSensor sensor;
+  sensor.number = in.u32();
+  sensor.sample_period = Nanoseconds(get_nanoseconds(in));
   const std::uint32_t num_channels = in.u32();
   if (!in.ok() || num_channels > kMostChannels) {
-    return;
+    return std::nullopt;
   }
-  std::vector<Channel> channels;
   for (std::uint32_t i = 0; i < num_channels; ++i) {
     auto channel = get_channel(in);
     if (!channel) {
-      return;
+      return std::nullopt;
     }
-    channels.push_back(std::move(*channel));
+    sensor.channels.push_back(std::move(*channel));
   }
-  visitor.on_sensor(number, period, channels);
+  return sensor;
 }
 
-void visit_readings(PayloadReader& in, JournalVisitor& visitor, std::vector<RawReading>& readings) {
-  const std::uint32_t sensor = in.u32();
-  readings.clear();
-  while (in.ok() && !in.at_end()) {
-    RawReading reading;
-    const std::uint8_t status = in.u8();
-    reading.raw = in.u64();
-    reading.before = Nanoseconds(get_nanoseconds(in));
-    reading.after = Nanoseconds(get_nanoseconds(in));
-    if (!in.ok() || status > static_cast<std::uint8_t>(ReadStatus::kGone) ||
-        reading.after < reading.before) {
-      return;
-    }
-    reading.status = static_cast<ReadStatus>(status);
-    readings.push_back(reading);
+/// A time in the journal's units; nothing for one that no writer makes.
+std::optional<std::int64_t> later(std::int64_t time, std::int64_t difference) {
+  constexpr std::int64_t kMost = (std::int64_t{1} << 59) / kTimeUnit;
+  if (difference > kMost - time || difference < -time) {
+    return std::nullopt;
   }
-  if (in.ok()) {
-    visitor.on_readings(sensor, readings);
+  return time + difference;
+}
+
+/// Rows that no writer makes end the block.
+void visit_readings(PayloadReader& in,
+                    std::size_t num_channels,
+                    std::size_t sensor,
+                    JournalVisitor& visitor) {
+  std::vector<RawReading> row(num_channels);
+  std::int64_t row_before = 0;
+  while (in.ok() && !in.at_end()) {
+    const bool has_status = in.u8() != 0;
+    std::int64_t previous = row_before;
+    for (RawReading& reading : row) {
+      const std::uint8_t status = has_status ? in.u8() : 0;
+      reading.raw += static_cast<std::uint64_t>(in.zigzag());
+      const auto before = later(previous, in.zigzag());
+      const auto after =
+          later(before.value_or(0), static_cast<std::int64_t>(in.varint() & INT64_MAX));
+      if (!in.ok() || status > static_cast<std::uint8_t>(ReadStatus::kGone) || !before || !after) {
+        return;
+      }
+      reading.status = static_cast<ReadStatus>(status);
+      reading.before = Nanoseconds(*before * kTimeUnit);
+      reading.after = Nanoseconds(*after * kTimeUnit);
+      previous = *after;
+    }
+    row_before = row.front().before.count() / kTimeUnit;
+    visitor.on_readings(sensor, row);
   }
 }
 
@@ -139,6 +166,7 @@ Result<void> JournalWriter::start(Nanoseconds monotonic,
 Result<void> JournalWriter::sensor(std::size_t number,
                                    Nanoseconds sample_period,
                                    std::span<const Channel> channels) {
+  JOULESCALE_TRY(end_block(number));
   payload_.u32(static_cast<std::uint32_t>(number))
       .i64(sample_period.count())
       .u32(static_cast<std::uint32_t>(channels.size()));
@@ -149,14 +177,55 @@ Result<void> JournalWriter::sensor(std::size_t number,
 }
 
 Result<void> JournalWriter::readings(std::size_t sensor, std::span<const RawReading> readings) {
-  payload_.u32(static_cast<std::uint32_t>(sensor));
-  for (const RawReading& reading : readings) {
-    payload_.u8(static_cast<std::uint8_t>(reading.status))
-        .u64(reading.raw)
-        .i64(reading.before.count())
-        .i64(reading.after.count());
+  if (readings.empty()) {
+    return {};
   }
+  Block& block = blocks_[sensor];
+  block.last.resize(readings.size());
+  const bool has_status = std::ranges::any_of(
+      readings, [](const RawReading& reading) { return reading.status != ReadStatus::kOk; });
+  block.rows.u8(has_status ? 1 : 0);
+  Nanoseconds previous = block.last.front().before;
+  for (std::size_t i = 0; i < readings.size(); ++i) {
+    RawReading reading = readings[i];
+    reading.before = Nanoseconds(reading.before.count() / kTimeUnit);
+    reading.after = Nanoseconds(reading.after.count() / kTimeUnit);
+    if (has_status) {
+      block.rows.u8(static_cast<std::uint8_t>(reading.status));
+    }
+    if (reading.status != ReadStatus::kOk) {
+      reading.raw = block.last[i].raw;  // means nothing: as short as can be
+    }
+    block.rows.zigzag(static_cast<std::int64_t>(reading.raw - block.last[i].raw))
+        .zigzag((reading.before - previous).count())
+        .varint(static_cast<std::uint64_t>((reading.after - reading.before).count()));
+    previous = reading.after;
+    block.last[i] = reading;
+  }
+  return block.rows.bytes().size() >= kLargeBlock ? end_block(sensor) : Result<void>();
+}
+
+Result<void> JournalWriter::end_block(std::size_t sensor) {
+  const auto found = blocks_.find(sensor);
+  if (found == blocks_.end() || found->second.rows.bytes().empty()) {
+    return {};
+  }
+  payload_.u32(static_cast<std::uint32_t>(sensor)).append(found->second.rows.bytes());
+  found->second.rows.clear();
+  found->second.last.clear();
   return append(JournalType::kReadings);
+}
+
+Result<void> JournalWriter::end_blocks() {
+  for (const auto& [sensor, block] : blocks_) {
+    JOULESCALE_TRY(end_block(sensor));
+  }
+  return {};
+}
+
+Result<void> JournalWriter::sync() {
+  JOULESCALE_TRY(end_blocks());
+  return log_.sync();
 }
 
 Result<void> JournalWriter::missed(std::size_t sensor, std::uint64_t count) {
@@ -174,43 +243,68 @@ Result<void> JournalWriter::end(Nanoseconds time, bool by_signal, int status) {
   return append(JournalType::kEnd);
 }
 
-Result<std::size_t> read_journal(const std::filesystem::path& file, JournalVisitor& visitor) {
-  std::vector<RawReading> readings;
-  return visit_frame_log(file, kJournalMagic, [&](std::uint8_t type, std::string_view payload) {
-    PayloadReader in(payload);
-    switch (static_cast<JournalType>(type)) {
-      case JournalType::kSensor:
-        visit_sensor(in, visitor);
-        break;
-      case JournalType::kReadings:
-        visit_readings(in, visitor, readings);
-        break;
-      case JournalType::kMissed: {
-        const std::uint32_t sensor = in.u32();
-        const std::uint64_t count = in.u64();
-        if (in.ok()) {
-          visitor.on_missed(sensor, count);
-        }
-        break;
+Result<JournalReader> JournalReader::open(const std::filesystem::path& file) {
+  JOULESCALE_TRY_ASSIGN(FrameReader log, FrameReader::open(file, kJournalMagic));
+  return JournalReader(std::move(log));
+}
+
+Result<bool> JournalReader::next(JournalVisitor& visitor) {
+  JOULESCALE_TRY_ASSIGN(const bool more, log_.next());
+  if (!more) {
+    return false;
+  }
+  PayloadReader in(log_.payload());
+  switch (static_cast<JournalType>(log_.type())) {
+    case JournalType::kSensor:
+      if (const auto declared = get_sensor(in)) {
+        num_channels_[declared->number] = declared->channels.size();
+        visitor.on_sensor(declared->number, declared->sample_period, declared->channels);
       }
-      case JournalType::kBegin:
-        if (const Nanoseconds time(get_nanoseconds(in)); in.ok()) {
-          visitor.on_begin(time);
-        }
-        break;
-      case JournalType::kEnd: {
-        const Nanoseconds time(get_nanoseconds(in));
-        const bool by_signal = in.u8() != 0;
-        const std::uint32_t status = in.u32();
-        if (in.ok()) {
-          visitor.on_end(time, by_signal, static_cast<int>(status));
-        }
-        break;
+      break;
+    case JournalType::kReadings: {
+      const std::uint32_t sensor = in.u32();
+      const auto found = num_channels_.find(sensor);
+      if (in.ok() && found != num_channels_.end() && found->second > 0) {
+        visit_readings(in, found->second, sensor, visitor);
       }
-      default:  // kStart is for people; others are of a later version
-        break;
+      break;
     }
-  });
+    case JournalType::kMissed: {
+      const std::uint32_t sensor = in.u32();
+      const std::uint64_t count = in.u64();
+      if (in.ok()) {
+        visitor.on_missed(sensor, count);
+      }
+      break;
+    }
+    case JournalType::kBegin:
+      if (const Nanoseconds time(get_nanoseconds(in)); in.ok()) {
+        visitor.on_begin(time);
+      }
+      break;
+    case JournalType::kEnd: {
+      const Nanoseconds time(get_nanoseconds(in));
+      const bool by_signal = in.u8() != 0;
+      const std::uint32_t status = in.u32();
+      if (in.ok()) {
+        visitor.on_end(time, by_signal, static_cast<int>(status));
+      }
+      break;
+    }
+    default:  // kStart is for people; others are of a later version
+      break;
+  }
+  return true;
+}
+
+Result<std::size_t> read_journal(const std::filesystem::path& file, JournalVisitor& visitor) {
+  JOULESCALE_TRY_ASSIGN(JournalReader reader, JournalReader::open(file));
+  while (true) {
+    JOULESCALE_TRY_ASSIGN(const bool more, reader.next(visitor));
+    if (!more) {
+      return reader.torn_bytes();
+    }
+  }
 }
 
 }  // namespace joulescale

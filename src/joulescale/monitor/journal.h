@@ -7,14 +7,19 @@
 //              u8 behavior, text domain, u8 raw unit, text overlap group, u8 has range, u64 range,
 //              i64 update period or -1, u64 plausible power in mW, text provenance, text accuracy,
 //              u32 inputs, then (text name, text value) for each
-//   kReadings  u32 sensor, then for each channel: u8 status, u64 raw, i64 before, i64 after
+//   kReadings  a block of rows of one sensor, about a second's: u32 sensor, then for each row u8 1 if
+//              some channel has no value, and for each channel (u8 status, only if so), zigzag raw,
+//              zigzag before, varint after - before. Times are in units of 128 ns, rounded down. Raw
+//              is the difference from the channel's last row, before the difference from the
+//              preceding channel's after (of the first channel: from its last row's before); what
+//              precedes the block counts as 0.
 //   kMissed    u32 sensor, u64 readings that were due and not made
 //   kBegin     i64 time at which the command was started
 //   kEnd       i64 time at which it ended, u8 1 for a signal, u32 exit status or signal
 #pragma once
 
 #include <filesystem>
-#include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,7 +30,7 @@
 
 namespace joulescale {
 
-inline constexpr std::string_view kJournalMagic = "JSJRNL01";
+inline constexpr std::string_view kJournalMagic = "JSJRNL02";
 
 enum class JournalType : std::uint8_t {
   kStart = 1,
@@ -45,21 +50,32 @@ class JournalWriter {
   Result<void> sensor(std::size_t number,
                       Nanoseconds sample_period,
                       std::span<const Channel> channels);
+  /// Buffered until sync(), or until the block is large.
   Result<void> readings(std::size_t sensor, std::span<const RawReading> readings);
   Result<void> missed(std::size_t sensor, std::uint64_t count);
   Result<void> begin(Nanoseconds time);
   Result<void> end(Nanoseconds time, bool by_signal, int status);
-  Result<void> sync() { return log_.sync(); }
+  /// Everything so far is on disk when it returns.
+  Result<void> sync();
 
  private:
+  struct Block {
+    PayloadWriter rows;
+    std::vector<RawReading> last;
+  };
+
   explicit JournalWriter(FrameWriter log) : log_(std::move(log)) {}
   Result<void> append(JournalType type);
+  Result<void> end_block(std::size_t sensor);
+  Result<void> end_blocks();
 
   FrameWriter log_;
   PayloadWriter payload_;
+  std::map<std::size_t, Block> blocks_;  // by sensor
 };
 
-/// Called for each frame, in the order of the file.
+/// Called for each frame and row, in the order of the file: rows of one sensor in the order in which
+/// they were made, those of different sensors in blocks.
 class JournalVisitor {
  public:
   virtual ~JournalVisitor() = default;
@@ -72,7 +88,24 @@ class JournalVisitor {
   virtual void on_end(Nanoseconds time, bool by_signal, int status) = 0;
 };
 
-/// Visits all whole frames; frames with a damaged content are left out. Returns the torn bytes.
+/// Reads a journal frame by frame, in constant memory. Not thread safe.
+class JournalReader {
+ public:
+  static Result<JournalReader> open(const std::filesystem::path& file);
+
+  /// Visits the next whole frame; one with a damaged content is left out. False at the end.
+  Result<bool> next(JournalVisitor& visitor);
+  /// At the end: bytes after the last whole frame.
+  std::size_t torn_bytes() const { return log_.torn_bytes(); }
+
+ private:
+  explicit JournalReader(FrameReader log) : log_(std::move(log)) {}
+
+  FrameReader log_;
+  std::map<std::size_t, std::size_t> num_channels_;  // of each sensor
+};
+
+/// Visits all of it. Returns the torn bytes.
 Result<std::size_t> read_journal(const std::filesystem::path& file, JournalVisitor& visitor);
 
 }  // namespace joulescale

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <random>
+#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -55,8 +56,7 @@ Error cannot_use(const fs::path& directory, std::string_view reason) {
                fmt::format("output directory '{}': {}", directory.native(), reason));
 }
 
-/// mkdir with its parents; the last one private. An empty directory that is there already is used:
-/// false.
+/// mkdir with its parents; the last one private. True: it was not there.
 Result<bool> make_private_directory(const fs::path& directory) {
   std::error_code error;
   if (directory.has_parent_path()) {
@@ -71,33 +71,98 @@ Result<bool> make_private_directory(const fs::path& directory) {
   if (!fs::is_directory(directory, error)) {
     return cannot_use(directory, "is not a directory; choose another with --output");
   }
-  if (!fs::is_empty(directory, error) || error) {
-    return cannot_use(directory,
-                      error ? fmt::format("cannot be read: {}", error.message())
-                            : "is not empty; choose another with --output, or remove it");
-  }
   return false;
 }
 
-/// The first of name, name-2, name-3... that could be made.
-Result<fs::path> make_default_directory(std::string_view name) {
-  constexpr int kMostTries = 1'000'000;
-  const fs::path base = fs::path(kRunsFolder);
+/// Holds nothing, or only what other ranks of a launch that begins just now put there.
+Result<bool> may_begin_in(const fs::path& directory) {
   std::error_code error;
-  fs::create_directories(base, error);
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().native();
+    if (name != "launch.json" && !name.starts_with(".launch.json.")) {
+      return false;
+    }
+  }
   if (error) {
-    return cannot_use(base, fmt::format("cannot be made: {}", error.message()));
+    return cannot_use(directory, fmt::format("cannot be read: {}", error.message()));
   }
-  for (int i = 1; i < kMostTries; ++i) {
-    const fs::path path = base / (i == 1 ? std::string(name) : fmt::format("{}-{}", name, i));
-    if (::mkdir(path.c_str(), kPrivate) == 0) {
-      return path;
+  return true;
+}
+
+Result<LaunchInfo> read_launch(const RunDirectory& directory) {
+  JOULESCALE_TRY_ASSIGN(const std::string text, read_file(directory.launch_file()));
+  return parse_launch(text);
+}
+
+/// The launch of the directory; `mine` is put there if it has none. Nothing: it holds other things.
+Result<std::optional<LaunchInfo>> begin_or_read_launch(const RunDirectory& directory,
+                                                       const LaunchInfo& mine) {
+  std::error_code error;
+  if (!fs::exists(directory.launch_file(), error)) {
+    JOULESCALE_TRY_ASSIGN(const bool free, may_begin_in(directory.path));
+    if (!free) {
+      return std::optional<LaunchInfo>();
     }
-    if (errno != EEXIST) {
-      return cannot_use(path, fmt::format("cannot be made: {}", std::strerror(errno)));
+    auto begun = create_file_atomic(directory.launch_file(), format_launch(mine), 0600);
+    if (!begun) {
+      return cannot_use(directory.path, begun.error().text());
+    }
+    if (*begun) {
+      return std::optional(mine);
     }
   }
-  return cannot_use(base / name, "too many runs of this name");
+  auto launch = read_launch(directory);
+  if (!launch) {
+    return cannot_use(directory.path, launch.error().text());
+  }
+  return std::optional(std::move(launch).value());
+}
+
+/// Registers the rank, or the first free number. Nothing: it is registered already.
+Result<std::optional<int>> claim_rank(const RunDirectory& directory, std::optional<int> rank) {
+  constexpr int kMostRanks = 1'000'000;
+  if (::mkdir(directory.ranks().c_str(), kPrivate) != 0 && errno != EEXIST) {
+    return cannot_use(directory.path, fmt::format("cannot be written: {}", std::strerror(errno)));
+  }
+  const int first = rank.value_or(0);
+  const int last = rank.value_or(kMostRanks);
+  for (int number = first; number <= last; ++number) {
+    auto claimed = create_file_atomic(directory.rank_file(number), "", 0600);
+    if (!claimed) {
+      return cannot_use(directory.path, claimed.error().text());
+    }
+    if (*claimed) {
+      return std::optional(number);
+    }
+  }
+  return std::optional<int>();
+}
+
+/// Why a directory is not this launch's place; empty after `joined` was filled.
+Result<std::string> try_join(const LaunchInfo& mine,
+                             std::optional<int> rank,
+                             JoinedLaunch& joined) {
+  JOULESCALE_TRY_ASSIGN(joined.made_directory, make_private_directory(joined.directory.path));
+  JOULESCALE_TRY_ASSIGN(const auto launch, begin_or_read_launch(joined.directory, mine));
+  if (!launch) {
+    return std::string("is not empty; choose another with --output, or remove it");
+  }
+  std::error_code error;
+  if (launch->key != mine.key || launch->expected_ranks != mine.expected_ranks ||
+      fs::exists(joined.directory.run_file(), error)) {
+    return fmt::format("holds another launch ('{}'; this is '{}'); choose another with --output",
+                       launch->key,
+                       mine.key);
+  }
+  JOULESCALE_TRY_ASSIGN(const auto claimed, claim_rank(joined.directory, rank));
+  if (!claimed) {
+    return fmt::format("rank {} is registered in it already; choose another with --output",
+                       rank.value_or(0));
+  }
+  joined.launch = *launch;
+  joined.rank = *claimed;
+  return std::string();
 }
 
 }  // namespace
@@ -169,22 +234,79 @@ std::string random_launch_id() {
   return id;
 }
 
-Result<RunDirectory> create_run_directory(const fs::path& wanted,
-                                          std::string_view name,
-                                          const LaunchInfo& launch) {
-  RunDirectory directory{wanted, true};
-  if (wanted.empty()) {
-    JOULESCALE_TRY_ASSIGN(directory.path, make_default_directory(name));
-  } else {
-    JOULESCALE_TRY_ASSIGN(directory.made, make_private_directory(wanted));
+std::string file_name_of(std::string_view key) {
+  constexpr std::size_t kMostBytes = 100;
+  std::string name(key.substr(0, kMostBytes));
+  for (char& c : name) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '_' || c == '.';
+    c = plain ? c : '-';
   }
+  return name.starts_with('.') ? "launch" + name : name;
+}
+
+fs::path RunDirectory::rank_file(int rank) const { return ranks() / fmt::format("{}.json", rank); }
+
+fs::path NodeDirectory::journal(int rank) const { return path / fmt::format("journal-{}", rank); }
+
+std::vector<fs::path> NodeDirectory::journals() const {
+  std::set<fs::path> found;
   std::error_code error;
-  directory.path = fs::absolute(directory.path, error);
-  if (auto written = write_file_atomic(directory.launch_file(), format_launch(launch), 0600);
-      !written) {
-    return cannot_use(directory.path, written.error().text());
+  for (fs::directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().filename().native().starts_with("journal-")) {
+      found.insert(entry->path());
+    }
   }
-  return directory;
+  return {found.begin(), found.end()};
+}
+
+Result<JoinedLaunch> join_launch(const fs::path& wanted,
+                                 std::string_view name,
+                                 const LaunchInfo& mine,
+                                 std::optional<int> rank) {
+  constexpr int kMostTries = 1'000'000;
+  std::error_code error;
+  if (!wanted.empty()) {
+    JoinedLaunch joined{{fs::absolute(wanted, error)}, {}, 0, false};
+    JOULESCALE_TRY_ASSIGN(const std::string refusal, try_join(mine, rank, joined));
+    if (!refusal.empty()) {
+      return cannot_use(wanted, refusal);
+    }
+    return joined;
+  }
+  for (int i = 1; i < kMostTries; ++i) {
+    const fs::path path =
+        fs::path(kRunsFolder) / (i == 1 ? std::string(name) : fmt::format("{}-{}", name, i));
+    if (mine.alone && fs::exists(path, error)) {
+      continue;
+    }
+    JoinedLaunch joined{{fs::absolute(path, error)}, {}, 0, false};
+    auto refusal = try_join(mine, rank, joined);
+    if (!refusal) {
+      return std::move(refusal).error();
+    }
+    if (refusal->empty()) {
+      return joined;
+    }
+  }
+  return cannot_use(fs::path(kRunsFolder) / name, "too many runs of this name");
+}
+
+void leave_launch(const JoinedLaunch& joined, const NodeDirectory& node) {
+  const RunDirectory& directory = joined.directory;
+  std::error_code ignored;
+  fs::remove(node.journal(joined.rank), ignored);
+  fs::remove(directory.rank_file(joined.rank), ignored);
+  fs::remove(node.marks(), ignored);
+  fs::remove(node.path, ignored);
+  fs::remove(directory.nodes(), ignored);
+  if (fs::remove(directory.ranks(), ignored)) {  // no other rank is there
+    fs::remove(directory.launch_file(), ignored);
+    if (joined.made_directory) {
+      fs::remove(directory.path, ignored);
+    }
+  }
 }
 
 Result<NodeDirectory> create_node_directory(const RunDirectory& run, std::string_view name) {

@@ -19,6 +19,7 @@ inline constexpr std::string_view kLaunchSchema = "joulescale.launch/1";
 struct LaunchInfo {
   std::string id;        // random
   std::string key;       // what processes of one launch have in common
+  bool alone = false;    // no other process has the key; not in launch.json
   std::string launcher;  // "none", "torchrun"...
   int expected_ranks = 1;
   std::vector<std::string> command;  // empty when redacted
@@ -35,32 +36,56 @@ Result<LaunchInfo> parse_launch(std::string_view text);
 /// 32 random hexadecimal digits.
 std::string random_launch_id();
 
+/// A key as a file name: letters, digits and "-_." stay, all else becomes '-'; at most 100 bytes.
+std::string file_name_of(std::string_view key);
+
 /// The paths of a run directory.
 struct RunDirectory {
   std::filesystem::path path;
-  bool made = false;  // by create_run_directory(): it was not there before
 
   std::filesystem::path launch_file() const { return path / "launch.json"; }
   std::filesystem::path run_file() const { return path / "run.json"; }
   std::filesystem::path nodes() const { return path / "nodes"; }
+  /// What each rank told of itself: rank_record.h.
+  std::filesystem::path ranks() const { return path / "ranks"; }
+  std::filesystem::path rank_file(int rank) const;
 };
 
 struct NodeDirectory {
   std::filesystem::path path;
 
-  std::filesystem::path journal() const { return path / "journal"; }
+  /// One a process that measured: "journal-<rank>".
+  std::filesystem::path journal(int rank) const;
+  /// All that are there, by name.
+  std::vector<std::filesystem::path> journals() const;
   std::filesystem::path marks() const { return path / "marks"; }
   std::filesystem::path report() const { return path / "node.json"; }
 };
 
-/// Makes the directory (mode 0700) and puts launch.json in it. `wanted` empty: `name` below
-/// ./joulescale-runs, with -2, -3... if it is taken. A directory that holds anything is refused.
-/// Errors are the user's (kInvalidArgument).
-Result<RunDirectory> create_run_directory(const std::filesystem::path& wanted,
-                                          std::string_view name,
-                                          const LaunchInfo& launch);
+/// A launch that this process belongs to.
+struct JoinedLaunch {
+  RunDirectory directory;
+  LaunchInfo launch;  // as its first process wrote it
+  int rank = 0;
+  bool made_directory = false;  // it was not there before
+};
 
-/// Makes nodes/<name>/ with its marks/ directory.
+/// Joins the launch whose key is `mine.key`, or begins it: the first process makes the directory
+/// (mode 0700) and puts launch.json in it, each puts its rank's file into ranks/. A directory of
+/// another launch, or one in which the rank is registered already, is passed over: without `wanted`
+/// the next of `name`, `name`-2, `name`-3... below ./joulescale-runs is tried, with `wanted` that
+/// is an error. Without `rank` the first free number is taken. Errors are the user's
+/// (kInvalidArgument).
+Result<JoinedLaunch> join_launch(const std::filesystem::path& wanted,
+                                 std::string_view name,
+                                 const LaunchInfo& mine,
+                                 std::optional<int> rank);
+
+/// Takes back what join_launch() and create_node_directory() made for a rank that was not started
+/// after all; what other ranks use stays.
+void leave_launch(const JoinedLaunch& joined, const NodeDirectory& node);
+
+/// Makes nodes/<name>/ with its marks/ directory; it may be there.
 Result<NodeDirectory> create_node_directory(const RunDirectory& run, std::string_view name);
 
 /// SLURMD_NODENAME, else the kernel's boot id, else the host name.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <memory>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -25,26 +27,27 @@ struct RegionTotals {
 
 struct OpenRegion {
   Nanoseconds begin{0};
+  NodeJoules at_begin;
   int depth = 0;
 };
 
-/// Reads one marks file.
+/// One marks file, of which it holds one timed mark at hand.
 class MarksReader {
  public:
-  MarksReader(const NodeCurves& curves,
-              Nanoseconds begin,
-              Nanoseconds end,
-              std::map<std::string, RegionTotals>& regions)
-      : curves_(curves),
-        begin_(begin),
-        end_(end),
-        measured_(curves.measured),
-        estimated_(curves.estimated),
-        regions_(regions) {}
+  using Regions = std::map<std::string, RegionTotals>;
 
-  void visit(std::uint8_t type, std::string_view payload);
-  /// Ends the regions that were never left, at the last time in the file.
-  void finish();
+  static Result<std::unique_ptr<MarksReader>> open(const std::filesystem::path& path,
+                                                   Regions& regions) {
+    JOULESCALE_TRY_ASSIGN(FrameReader log, FrameReader::open(path, kMarksMagic));
+    std::unique_ptr<MarksReader> reader(new MarksReader(std::move(log), regions));
+    JOULESCALE_TRY(reader->load());
+    return reader;
+  }
+
+  /// Of the mark at hand; nothing at the end.
+  std::optional<Nanoseconds> time() const { return time_; }
+  /// Takes the mark at hand, at which the node had used `energy`, and reads on to the next.
+  Result<void> take(Nanoseconds time, const NodeJoules& energy, Nanoseconds resolution);
 
   std::uint32_t pid = 0;
   std::optional<std::uint32_t> rank;
@@ -53,25 +56,44 @@ class MarksReader {
   std::vector<std::string> training;
 
  private:
-  void open_region(std::uint32_t id, Nanoseconds time);
-  void close_region(std::uint32_t id, Nanoseconds time);
-  void add_visit(RegionTotals& totals, Nanoseconds from, Nanoseconds to);
+  MarksReader(FrameReader log, Regions& regions) : log_(std::move(log)), regions_(regions) {}
+
+  Result<void> load();
+  /// True for the begin or end of a region.
+  bool read_frame();
   void count(MarkCounter counter, std::uint64_t increment);
 
-  const NodeCurves& curves_;
-  Nanoseconds begin_;
-  Nanoseconds end_;
-  EnergyCurve::Cursor measured_;
-  EnergyCurve::Cursor estimated_;
-  std::map<std::string, RegionTotals>& regions_;
+  FrameReader log_;
+  Regions& regions_;
   std::map<std::uint32_t, RegionTotals*> region_of_id_;
   std::map<std::uint32_t, OpenRegion> open_;
   Nanoseconds last_time_{0};
+  std::optional<Nanoseconds> time_;
+  std::optional<std::uint32_t> region_;  // of the mark at hand; nothing at the end of the file
+  bool is_begin_ = false;
 };
 
-void MarksReader::visit(std::uint8_t type, std::string_view payload) {
-  PayloadReader reader(payload);
-  switch (static_cast<MarkType>(type)) {
+Result<void> MarksReader::load() {
+  time_.reset();
+  region_.reset();
+  while (true) {
+    JOULESCALE_TRY_ASSIGN(const bool more, log_.next());
+    if (!more) {
+      break;
+    }
+    if (read_frame()) {
+      return {};
+    }
+  }
+  if (!open_.empty()) {  // regions that were never left end with the file
+    time_ = last_time_;
+  }
+  return {};
+}
+
+bool MarksReader::read_frame() {
+  PayloadReader reader(log_.payload());
+  switch (static_cast<MarkType>(log_.type())) {
     case MarkType::kProcess:
       pid = reader.u32();
       break;
@@ -94,16 +116,19 @@ void MarksReader::visit(std::uint8_t type, std::string_view payload) {
       const Nanoseconds time(reader.i64());
       if (reader.ok() && region_of_id_.contains(id)) {
         last_time_ = std::max(last_time_, time);
-        type == static_cast<std::uint8_t>(MarkType::kBegin) ? open_region(id, time)
-                                                            : close_region(id, time);
+        time_ = time;
+        region_ = id;
+        is_begin_ = log_.type() == static_cast<std::uint8_t>(MarkType::kBegin);
+        return true;
       }
       break;
     }
     case MarkType::kCounter: {
       const auto counter = static_cast<MarkCounter>(reader.u8());
       const std::uint64_t increment = reader.u64();
-      last_time_ = std::max(last_time_, Nanoseconds(reader.i64()));
+      const Nanoseconds time(reader.i64());
       if (reader.ok()) {
+        last_time_ = std::max(last_time_, time);
         count(counter, increment);
       }
       break;
@@ -114,50 +139,51 @@ void MarksReader::visit(std::uint8_t type, std::string_view payload) {
     default:  // of a later version
       break;
   }
+  return false;
 }
 
-void MarksReader::open_region(std::uint32_t id, Nanoseconds time) {
-  const bool top_level = open_.empty();
-  OpenRegion& region = open_[id];
-  if (region.depth++ == 0) {
-    region.begin = time;
-    region_of_id_[id]->top_level = region_of_id_[id]->top_level || top_level;
-  }
-}
-
-void MarksReader::close_region(std::uint32_t id, Nanoseconds time) {
-  const auto region = open_.find(id);
-  if (region == open_.end() || --region->second.depth > 0) {
-    return;
-  }
-  add_visit(*region_of_id_[id], region->second.begin, time);
-  open_.erase(region);
-}
-
-void MarksReader::add_visit(RegionTotals& totals, Nanoseconds from, Nanoseconds to) {
-  from = std::clamp(from, begin_, end_);
-  to = std::clamp(to, begin_, end_);
+void add_visit(const OpenRegion& visit,
+               Nanoseconds to,
+               const NodeJoules& energy,
+               Nanoseconds resolution,
+               RegionTotals& totals) {
   ++totals.count;
-  if (to <= from) {
+  if (to <= visit.begin) {
     return;
   }
-  const Seconds duration = to_seconds(to - from);
+  const Seconds duration = to_seconds(to - visit.begin);
   totals.duration += duration;
-  const Joules measured_before = measured_.at(from);
-  const Joules measured = measured_.at(to) - measured_before;
+  const Joules measured = energy.measured - visit.at_begin.measured;
   totals.measured += measured;
-  const Joules estimated_before = estimated_.at(from);
-  totals.estimated += estimated_.at(to) - estimated_before;
-  // Within the curve's time scale the power may be anything from nothing to twice the mean.
-  const double unresolved = to_seconds(curves_.resolution) / duration / 2.0;
+  totals.estimated += energy.estimated - visit.at_begin.estimated;
+  // Within the timeline's resolution the power may be anything from nothing to twice the mean.
+  const double unresolved = to_seconds(resolution) / duration / 2.0;
   totals.uncertainty += measured * std::min(1.0, unresolved);
 }
 
-void MarksReader::finish() {
-  for (const auto& [id, region] : open_) {
-    add_visit(*region_of_id_[id], region.begin, last_time_);
+Result<void> MarksReader::take(Nanoseconds time, const NodeJoules& energy, Nanoseconds resolution) {
+  if (!region_) {
+    for (const auto& [id, region] : open_) {
+      add_visit(region, time, energy, resolution, *region_of_id_[id]);
+    }
+    open_.clear();
+    time_.reset();
+    return {};
   }
-  open_.clear();
+  RegionTotals& totals = *region_of_id_[*region_];
+  if (is_begin_) {
+    totals.top_level = totals.top_level || open_.empty();
+    OpenRegion& region = open_[*region_];
+    if (region.depth++ == 0) {
+      region.begin = time;
+      region.at_begin = energy;
+    }
+  } else if (const auto region = open_.find(*region_);
+             region != open_.end() && --region->second.depth == 0) {
+    add_visit(region->second, time, energy, resolution, totals);
+    open_.erase(region);
+  }
+  return load();
 }
 
 void MarksReader::count(MarkCounter counter, std::uint64_t increment) {
@@ -212,7 +238,7 @@ void add_file(const MarksReader& file, NodeMarks& node, MarksSummary& summary) {
   }
 }
 
-void add_regions(const NodeMarks& node, const NodeCurves& curves, MarksSummary& summary) {
+void add_regions(const NodeMarks& node, const EnergyTimeline* timeline, MarksSummary& summary) {
   const double share = 1.0 / node.sharers();
   for (const auto& [name, totals] : node.regions) {
     RegionRecord region;
@@ -221,11 +247,11 @@ void add_regions(const NodeMarks& node, const NodeCurves& curves, MarksSummary& 
     region.duration = totals.duration;
     PhaseRecord phase;
     phase.duration = totals.duration;
-    if (!curves.measured.empty()) {
+    if (timeline != nullptr && timeline->has_measured()) {
       region.energy = phase.energy = totals.measured * share;
       region.uncertainty = phase.uncertainty = totals.uncertainty * share;
     }
-    if (!curves.estimated.empty()) {
+    if (timeline != nullptr && timeline->has_estimated()) {
       region.estimated = phase.estimated = totals.estimated * share;
     }
     if (node.has_training && totals.top_level) {
@@ -235,33 +261,61 @@ void add_regions(const NodeMarks& node, const NodeCurves& curves, MarksSummary& 
   }
 }
 
+/// Takes all marks in the order of time.
+void take_marks(std::vector<std::unique_ptr<MarksReader>>& files,
+                EnergyTimeline* timeline,
+                Nanoseconds begin,
+                Nanoseconds end,
+                MarksSummary& summary) {
+  const Nanoseconds resolution = timeline == nullptr ? Nanoseconds(0) : timeline->resolution();
+  while (true) {
+    MarksReader* next = nullptr;
+    for (const auto& file : files) {
+      if (file->time() && (next == nullptr || *file->time() < *next->time())) {
+        next = file.get();
+      }
+    }
+    if (next == nullptr) {
+      return;
+    }
+    const Nanoseconds time = std::clamp(*next->time(), begin, end);
+    const NodeJoules energy = timeline == nullptr ? NodeJoules() : timeline->at(time);
+    if (const auto taken = next->take(time, energy, resolution); !taken) {
+      summary.notes.push_back(taken.error().text());
+    }
+  }
+}
+
 }  // namespace
 
 MarksSummary summarise_marks(const std::filesystem::path& directory,
-                             const NodeCurves& curves,
+                             EnergyTimeline* timeline,
                              Nanoseconds begin,
                              Nanoseconds end) {
   MarksSummary summary;
   NodeMarks node;
   std::error_code error;
-  std::set<std::filesystem::path> files;  // in a fixed order
+  std::set<std::filesystem::path> paths;  // in a fixed order
   for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
     if (entry.path().extension() == kMarksSuffix) {
-      files.insert(entry.path());
+      paths.insert(entry.path());
     }
   }
-  for (const std::filesystem::path& path : files) {
-    MarksReader file(curves, begin, end, node.regions);
-    const auto read =
-        visit_frame_log(path, kMarksMagic, [&](std::uint8_t type, std::string_view payload) {
-          file.visit(type, payload);
-        });
-    if (!read) {
-      summary.notes.push_back(read.error().text());
-      continue;
+  std::vector<std::unique_ptr<MarksReader>> files;
+  for (const std::filesystem::path& path : paths) {
+    auto file = MarksReader::open(path, node.regions);
+    if (file) {
+      files.push_back(std::move(file).value());
+    } else {
+      summary.notes.push_back(file.error().text());
     }
-    file.finish();
-    add_file(file, node, summary);
+  }
+  take_marks(files, timeline, begin, end, summary);
+  for (const auto& file : files) {
+    add_file(*file, node, summary);
+  }
+  if (timeline != nullptr && timeline->failed()) {
+    timeline = nullptr;
   }
   summary.registered_ranks = static_cast<int>(node.ranks.size());
   if (summary.samples || summary.updates) {
@@ -273,7 +327,7 @@ MarksSummary summarise_marks(const std::filesystem::path& directory,
     }
     overlay_training(counted, *summary.training);
   }
-  add_regions(node, curves, summary);
+  add_regions(node, timeline, summary);
   return summary;
 }
 

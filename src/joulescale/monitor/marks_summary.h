@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the processes of a node told through their marks: regions with their energy, counters,
-// ranks, and the training's own record. Reads each file once, front to back.
+// ranks, and the training's own record.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "joulescale/base/error.h"
-#include "joulescale/monitor/node_meter.h"
+#include "joulescale/monitor/energy_timeline.h"
 #include "joulescale/record/run_record.h"
 
 namespace joulescale {
@@ -26,13 +26,14 @@ struct MarksSummary {
   std::vector<std::string> notes;  // files that could not be read
 };
 
-/// Summarises the *.marks files of `directory`. A region's energy is the node's between its begin
-/// and end, clipped to the run, divided by the processes that share the node: the registered ranks,
-/// and each process that wrote marks without registering. So one region's energy over all ranks
-/// never exceeds the node's. Visits of a region inside itself count once. A missing directory is an
-/// empty summary.
+/// Summarises the *.marks files of `directory`, all of them at once in the order of time, in memory
+/// that does not grow with them. A region's energy is the node's between its begin and end, clipped
+/// to the run, divided by the processes that share the node: the registered ranks, and each process
+/// that wrote marks without registering. So one region's energy over all ranks never exceeds the
+/// node's. Visits of a region inside itself count once. Without a timeline regions have no energy.
+/// A missing directory is an empty summary.
 MarksSummary summarise_marks(const std::filesystem::path& directory,
-                             const NodeCurves& curves,
+                             EnergyTimeline* timeline,
                              Nanoseconds begin,
                              Nanoseconds end);
 

@@ -72,14 +72,35 @@ void finish_energy(EnergyRecord& energy, const std::set<std::string>& included) 
   energy.instrument_accuracy = fmt::format("{}", fmt::join(accuracies, "; "));
 }
 
+/// What names a source in a whole launch: a GPU's UUID wherever it was read, else its node too.
+std::string source_key(const NodeReport& report, const GroupEnergy& group) {
+  return group.component == "gpu" ? group.group
+                                  : report.identity + '\n' + group.component + '\n' + group.group;
+}
+
+/// The report whose figure of a source counts: where several have one, the largest, which saw most.
+std::map<std::string, const GroupEnergy*> counted_groups(std::span<const NodeReport> nodes) {
+  std::map<std::string, const GroupEnergy*> counted;
+  for (const NodeReport& report : nodes) {
+    for (const GroupEnergy& group : report.groups) {
+      const GroupEnergy*& known =
+          counted.try_emplace(source_key(report, group), &group).first->second;
+      if (group.energy.energy > known->energy.energy) {
+        known = &group;
+      }
+    }
+  }
+  return counted;
+}
+
 void add_energy(std::span<const NodeReport> nodes, RunRecord& run) {
-  std::set<std::string> seen_gpus;
+  const auto counted = counted_groups(nodes);
   std::set<std::string> included;
   for (const NodeReport& report : nodes) {
     NodeRecord& node = run.nodes.emplace_back();
     node.host = report.part.nodes.empty() ? report.identity : report.part.nodes.front().host;
     for (const GroupEnergy& group : report.groups) {
-      if (group.component == "gpu" && !seen_gpus.insert(group.group).second) {
+      if (counted.at(source_key(report, group)) != &group) {
         run.flags.emplace_back("duplicate_source");
         continue;
       }
@@ -152,9 +173,13 @@ void add_devices(std::span<const NodeReport> nodes, RunRecord& run) {
   run.device_hours = run.devices.count * hours(run.duration);
 }
 
-/// The first rank that failed, else 0.
+/// The first rank that failed, else 0; nothing if a rank's status is not known.
 void add_status(RunRecord& run) {
-  run.exit_status = 0;
+  const bool known = std::ranges::all_of(
+      run.ranks, [](const RankRecord& rank) { return rank.exit_status || rank.signal; });
+  if (known) {
+    run.exit_status = 0;
+  }
   for (const RankRecord& rank : run.ranks) {
     if (rank.signal || rank.exit_status.value_or(0) != 0) {
       run.exit_status = rank.exit_status;
@@ -224,7 +249,7 @@ RunRecord merge_run(const LaunchInfo& launch, std::span<const NodeReport> nodes)
   return run;
 }
 
-Result<RunRecord> finish_run(const std::filesystem::path& path) {
+Result<RunRecord> finish_run(const std::filesystem::path& path, Missing missing) {
   const RunDirectory directory{path};
   JOULESCALE_TRY_ASSIGN(const std::string launch_text, read_file(directory.launch_file()));
   auto launch = parse_launch(launch_text);
@@ -250,12 +275,16 @@ Result<RunRecord> finish_run(const std::filesystem::path& path) {
     num_ranks += report->part.ranks.size();
     nodes.push_back(std::move(report).value());
   }
-  if (num_ranks < static_cast<std::size_t>(launch->expected_ranks)) {
+  const bool complete = num_ranks >= static_cast<std::size_t>(launch->expected_ranks);
+  if (nodes.empty() || (!complete && missing == Missing::kRefused)) {
     return Error(ErrorCode::kUnavailable,
                  fmt::format("'{}' is not finished: {} of {} ranks have ended",
                              path.native(),
                              num_ranks,
                              launch->expected_ranks));
+  }
+  if (!complete) {
+    launch->flags.emplace_back("recovered");
   }
   RunRecord run = merge_run(*launch, nodes);
   JOULESCALE_TRY(write_file_atomic(directory.run_file(), format_run_record(run), 0600));

@@ -19,8 +19,15 @@ namespace joulescale {
 /// source once a node.
 RunRecord merge_run(const LaunchInfo& launch, std::span<const NodeReport> nodes);
 
-/// Merges a run directory and puts run.json in place, whole or not at all. An error if the launch
-/// is not finished or a file is damaged.
-Result<RunRecord> finish_run(const std::filesystem::path& directory);
+/// What to do about ranks that told nothing.
+enum class Missing {
+  kRefused,  // the launch is not finished: an error (kUnavailable)
+  kAllowed,  // merge the others; the run is flagged `recovered`
+};
+
+/// Merges a run directory and puts run.json in place, whole or not at all. An error if a file is
+/// damaged, or no node has a report.
+Result<RunRecord> finish_run(const std::filesystem::path& directory,
+                             Missing missing = Missing::kRefused);
 
 }  // namespace joulescale

@@ -15,7 +15,6 @@ constexpr Nanoseconds kGapWorthAFlag = std::chrono::seconds(1);
 /// Counter and integrated power that differ by more than this share (and more than their
 /// uncertainties explain) disagree.
 constexpr double kDisagreementShare = 0.05;
-constexpr Nanoseconds kLeastPeakWindow = std::chrono::milliseconds(200);
 /// A source that comes later than this after the command's start is late.
 constexpr Nanoseconds kLateStart = std::chrono::milliseconds(5);
 
@@ -36,6 +35,9 @@ bool disagree(const WindowEnergy& counter, const WindowEnergy& power) {
 const EnergyCurve& NodeMeter::Meter::curve() const {
   return std::visit([](const auto& a) -> const EnergyCurve& { return a.curve(); }, account);
 }
+EnergyCurve& NodeMeter::Meter::curve() {
+  return std::visit([](auto& a) -> EnergyCurve& { return a.curve(); }, account);
+}
 const ChannelEvents& NodeMeter::Meter::events() const {
   return std::visit([](const auto& a) -> const ChannelEvents& { return a.events(); }, account);
 }
@@ -44,55 +46,103 @@ Nanoseconds NodeMeter::Meter::time_scale() const {
 }
 
 std::size_t NodeMeter::add_sensor(std::span<const Channel> channels, Nanoseconds sample_period) {
-  SensorMeters& sensor = sensors_.emplace_back();
-  sensor.sample_period = sample_period;
+  std::vector<std::size_t>& sensor = sensors_.emplace_back();
   for (const Channel& channel : channels) {
-    if (channel.quantity == Quantity::kEnergy) {
-      sensor.meters.push_back({channel, CounterAccount(channel, sample_period), 0, {}});
-    } else {
-      sensor.meters.push_back({channel, PowerAccount(channel, sample_period), 0, {}});
-    }
+    sensor.push_back(meter_for(channel, sample_period));
   }
   return sensors_.size() - 1;
 }
 
+std::size_t NodeMeter::meter_for(const Channel& channel, Nanoseconds sample_period) {
+  for (std::size_t i = 0; i < meters_.size(); ++i) {
+    const Channel& known = meters_[i].channel;
+    if (known.name == channel.name && known.quantity == channel.quantity &&
+        known.unit == channel.unit) {
+      return i;
+    }
+  }
+  Meter& meter = channel.quantity == Quantity::kEnergy
+                     ? meters_.emplace_back(channel, CounterAccount(channel, sample_period))
+                     : meters_.emplace_back(channel, PowerAccount(channel, sample_period));
+  meter.sample_period = sample_period;
+  if (keep_ == Keep::kTotals) {
+    meter.curve().keep_ends_only();
+    if (begin_) {
+      meter.curve().keep_begin(*begin_);
+    }
+  }
+  return meters_.size() - 1;
+}
+
+void NodeMeter::keep_begin(Nanoseconds begin) {
+  begin_ = begin;
+  for (Meter& meter : meters_) {
+    meter.curve().keep_begin(begin);
+  }
+}
+
+const EnergyCurve* NodeMeter::curve(const CountedChannel& channel) const {
+  for (const Meter& meter : meters_) {
+    if (meter.channel.name == channel.name && meter.channel.quantity == channel.quantity) {
+      return &meter.curve();
+    }
+  }
+  return nullptr;
+}
+
+void NodeMeter::forget_before(Nanoseconds time) {
+  for (Meter& meter : meters_) {
+    meter.curve().forget_before(time);
+  }
+}
+
+void NodeMeter::close(Nanoseconds end) {
+  for (Meter& meter : meters_) {
+    meter.last_point = meter.curve().empty() ? Nanoseconds(0) : meter.curve().back().time;
+    std::visit([&](auto& account) { account.close(end); }, meter.account);
+  }
+}
+
 void NodeMeter::add(std::size_t sensor, std::span<const RawReading> readings) {
-  if (sensor >= sensors_.size() || readings.size() != sensors_[sensor].meters.size()) {
+  if (sensor >= sensors_.size() || readings.size() != sensors_[sensor].size()) {
     return;
   }
-  SensorMeters& meters = sensors_[sensor];
   for (std::size_t i = 0; i < readings.size(); ++i) {
-    std::visit([&](auto& account) { account.add(readings[i]); }, meters.meters[i].account);
-  }
-  if (!readings.empty()) {
-    const Nanoseconds now = readings.front().before;
-    if (meters.last_read != Nanoseconds(0)) {
-      meters.longest_gap = std::max(meters.longest_gap, now - meters.last_read);
+    Meter& meter = meters_[sensors_[sensor][i]];
+    const Nanoseconds now = readings[i].before;
+    if (now != Nanoseconds(0) && now < meter.last_read) {
+      continue;  // two processes read the channel for a moment
     }
-    meters.last_read = now;
+    std::visit([&](auto& account) { account.add(readings[i]); }, meter.account);
+    if (meter.last_read != Nanoseconds(0)) {
+      meter.longest_gap = std::max(meter.longest_gap, now - meter.last_read);
+    }
+    meter.last_read = std::max(meter.last_read, now);
   }
 }
 
 void NodeMeter::add_missed(std::size_t sensor, std::uint64_t count) {
   if (sensor < sensors_.size()) {
-    for (Meter& meter : sensors_[sensor].meters) {
-      meter.missed_ticks += count;
+    for (const std::size_t index : sensors_[sensor]) {
+      meters_[index].missed_ticks += count;
     }
   }
 }
 
 std::vector<const NodeMeter::Meter*> NodeMeter::all_meters() const {
   Chosen all;
-  for (const SensorMeters& sensor : sensors_) {
-    for (const Meter& meter : sensor.meters) {
-      all.push_back(&meter);
-    }
+  for (const Meter& meter : meters_) {
+    all.push_back(&meter);
   }
   return all;
 }
 
 NodeEnergy NodeMeter::finish(Nanoseconds begin, Nanoseconds end) {
-  close_accounts(begin, end);
+  close(end);
+  for (Meter& meter : meters_) {
+    meter.window =
+        std::visit([&](const auto& account) { return account.window(begin, end); }, meter.account);
+  }
   NodeEnergy result;
   std::map<std::pair<Domain, std::string>, Chosen> groups;
   for (const Meter* meter : all_meters()) {
@@ -116,21 +166,8 @@ NodeEnergy NodeMeter::finish(Nanoseconds begin, Nanoseconds end) {
   }
   add_sources(result);
   add_flags(result);
-  add_curves(counted, begin, end, result);
+  add_counted(counted, to_seconds(end - begin), result);
   return result;
-}
-
-void NodeMeter::close_accounts(Nanoseconds begin, Nanoseconds end) {
-  for (SensorMeters& sensor : sensors_) {
-    for (Meter& meter : sensor.meters) {
-      std::visit(
-          [&](auto& account) {
-            account.close(end);
-            meter.window = account.window(begin, end);
-          },
-          meter.account);
-    }
-  }
 }
 
 /// One overlap group: its energy counter if that gave a value, else its power.
@@ -195,27 +232,25 @@ void NodeMeter::add_sources(NodeEnergy& result) const {
 }
 
 void NodeMeter::add_flags(NodeEnergy& result) const {
-  for (const SensorMeters& sensor : sensors_) {
-    if (sensor.longest_gap > std::max(kGapWorthAFlag, 10 * sensor.sample_period)) {
+  for (const Meter& meter : meters_) {
+    if (meter.longest_gap > std::max(kGapWorthAFlag, 10 * meter.sample_period)) {
       flag(result, "gap");
     }
-    for (const Meter& meter : sensor.meters) {
-      const ChannelEvents& events = meter.events();
-      if (events.gone) {
-        flag(result, "device_lost");
-      }
-      if (events.resets > 0) {
-        flag(result, "counter_reset");
-      }
-      if (events.ambiguous > 0) {
-        flag(result, "wrap_ambiguous");
-      }
-      if (events.gaps > 0) {
-        flag(result, "gap");
-      }
-      if (meter.window && meter.window->unseen > kLateStart) {
-        flag(result, "late_start");
-      }
+    const ChannelEvents& events = meter.events();
+    if (events.gone) {
+      flag(result, "device_lost");
+    }
+    if (events.resets > 0) {
+      flag(result, "counter_reset");
+    }
+    if (events.ambiguous > 0) {
+      flag(result, "wrap_ambiguous");
+    }
+    if (events.gaps > 0) {
+      flag(result, "gap");
+    }
+    if (meter.window && meter.window->unseen > kLateStart) {
+      flag(result, "late_start");
     }
   }
   const bool sensed = std::ranges::any_of(result.groups, [](const GroupEnergy& group) {
@@ -226,32 +261,24 @@ void NodeMeter::add_flags(NodeEnergy& result) const {
   }
 }
 
-void NodeMeter::add_curves(const Chosen& counted,
-                           Nanoseconds begin,
-                           Nanoseconds end,
-                           NodeEnergy& result) {
-  std::vector<const EnergyCurve*> measured;
-  std::vector<const EnergyCurve*> estimated;
+void NodeMeter::add_counted(const Chosen& counted, Seconds duration, NodeEnergy& result) {
+  Joules measured;
+  bool any_measured = false;
   for (const Meter* meter : counted) {
-    if (meter->channel.provenance == Provenance::kEstimated) {
-      estimated.push_back(&meter->curve());
-    } else {
-      measured.push_back(&meter->curve());
-      result.curves.resolution = std::max(result.curves.resolution, meter->time_scale());
+    const bool estimated = meter->channel.provenance == Provenance::kEstimated;
+    result.counted.push_back({meter->channel.name,
+                              meter->channel.quantity,
+                              estimated,
+                              meter->curve().front().time,
+                              meter->last_point});
+    if (!estimated) {
+      any_measured = true;
+      measured += meter->window->energy;
+      result.resolution = std::max(result.resolution, meter->time_scale());
     }
   }
-  if (!estimated.empty()) {
-    result.curves.estimated = sum_curves(estimated, begin, end);
-  }
-  if (!measured.empty()) {
-    EnergyCurve& curve = result.curves.measured;
-    curve = sum_curves(measured, begin, end);
-    const Seconds duration = to_seconds(end - begin);
-    if (duration.value() > 0.0) {
-      result.power.mean = curve.back().energy / duration;
-      result.power.peak =
-          peak_power(curve, std::max(2 * result.curves.resolution, kLeastPeakWindow));
-    }
+  if (any_measured && duration.value() > 0.0) {
+    result.mean_power = measured / duration;
   }
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // All channels of a node: fed with readings, live or out of a journal, it gives the energy of each
-// overlap group, the state of each source and the node's cumulative energy.
+// overlap group and the state of each source.
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
@@ -17,66 +18,83 @@
 
 namespace joulescale {
 
-/// Cumulative energy of the counted groups from the begin of the run to its end, measured and
-/// integrated apart from estimated. An empty curve: no such source.
-struct NodeCurves {
-  EnergyCurve measured;
-  EnergyCurve estimated;
-  /// What happens within such a time cannot be told apart in `measured`.
-  Nanoseconds resolution{0};
+/// A channel whose energy is part of the node's.
+struct CountedChannel {
+  std::string name;
+  Quantity quantity = Quantity::kEnergy;
+  bool estimated = false;
+  Nanoseconds first_point{0};  // of its energy curve
+  Nanoseconds last_point{0};
 };
 
 struct NodeEnergy {
   std::vector<GroupEnergy> groups;
   std::vector<SourceRecord> sources;
-  NodeCurves curves;
-  PowerRecord power;
+  std::optional<Watts> mean_power;  // measured and integrated
+  std::vector<CountedChannel> counted;
+  /// What happens within such a time cannot be told apart in the measured energy.
+  Nanoseconds resolution{0};
   std::vector<std::string> flags;
 };
 
 /// Not thread safe.
 class NodeMeter {
  public:
-  /// Declares the channels of one sensor; `sample_period` is how often it is read. Returns the
-  /// sensor's number.
+  /// What is kept of each channel's energy curve: all that was not forgotten, or only what totals
+  /// need, so that memory does not grow with the run.
+  enum class Keep { kCurves, kTotals };
+  explicit NodeMeter(Keep keep = Keep::kCurves) : keep_(keep) {}
+
+  /// Declares the channels of one sensor; `sample_period` is how often it is read. A channel that
+  /// was declared before (by another process, which read it until then) goes on with its account.
+  /// Returns the sensor's number.
   std::size_t add_sensor(std::span<const Channel> channels, Nanoseconds sample_period);
   /// Readings of one sensor, one a channel. More or fewer than declared are ignored.
   void add(std::size_t sensor, std::span<const RawReading> readings);
   /// Readings that were due and not made.
   void add_missed(std::size_t sensor, std::uint64_t count);
+  /// With kTotals: the begin that finish() will be given, told before or at most seconds after it.
+  void keep_begin(Nanoseconds begin);
+
   /// Ends the accounts; the energy between the two times. Call it once, last.
   NodeEnergy finish(Nanoseconds begin, Nanoseconds end);
+
+  // Instead of finish(), for looking at the curves on the way:
+  /// Nothing for a channel that was not declared.
+  const EnergyCurve* curve(const CountedChannel& channel) const;
+  void forget_before(Nanoseconds time);
+  /// Ends the accounts.
+  void close(Nanoseconds end);
 
  private:
   struct Meter {
     Channel channel;
     std::variant<CounterAccount, PowerAccount> account;
-    std::uint64_t missed_ticks = 0;
-    std::optional<WindowEnergy> window;
-
-    const EnergyCurve& curve() const;
-    const ChannelEvents& events() const;
-    Nanoseconds time_scale() const;
-  };
-  struct SensorMeters {
-    std::vector<Meter> meters;
     Nanoseconds sample_period{0};
     Nanoseconds last_read{0};
     Nanoseconds longest_gap{0};
+    std::uint64_t missed_ticks = 0;
+    Nanoseconds last_point{0};  // of the curve, before the account was closed
+    std::optional<WindowEnergy> window;
+
+    const EnergyCurve& curve() const;
+    EnergyCurve& curve();
+    const ChannelEvents& events() const;
+    Nanoseconds time_scale() const;
   };
   using Chosen = std::vector<const Meter*>;
 
-  void close_accounts(Nanoseconds begin, Nanoseconds end);
   std::vector<const Meter*> all_meters() const;
   void add_group(const Chosen& group, NodeEnergy& result, Chosen& counted) const;
   void add_sources(NodeEnergy& result) const;
   void add_flags(NodeEnergy& result) const;
-  static void add_curves(const Chosen& counted,
-                         Nanoseconds begin,
-                         Nanoseconds end,
-                         NodeEnergy& result);
+  static void add_counted(const Chosen& counted, Seconds duration, NodeEnergy& result);
+  std::size_t meter_for(const Channel& channel, Nanoseconds sample_period);
 
-  std::vector<SensorMeters> sensors_;
+  Keep keep_;
+  std::optional<Nanoseconds> begin_;
+  std::vector<Meter> meters_;
+  std::vector<std::vector<std::size_t>> sensors_;  // the meters of each sensor's channels
 };
 
 }  // namespace joulescale

@@ -21,6 +21,7 @@ class PowerAccount {
   std::optional<WindowEnergy> window(Nanoseconds begin, Nanoseconds end) const;
 
   const EnergyCurve& curve() const { return curve_; }
+  EnergyCurve& curve() { return curve_; }
   const ChannelEvents& events() const { return events_; }
   Nanoseconds time_scale() const { return sample_period_; }
 

@@ -22,8 +22,11 @@ Nanoseconds boot_time_now() {
 
 }  // namespace
 
-Recorder::Recorder(Sampler& sampler, JournalWriter journal, Clock& clock)
-    : sampler_(sampler), clock_(clock), journal_(std::move(journal)) {
+Recorder::Recorder(Sampler& sampler,
+                   JournalWriter journal,
+                   Clock& clock,
+                   std::shared_ptr<SourceClaims> claims)
+    : sampler_(sampler), clock_(clock), claims_(std::move(claims)), journal_(std::move(journal)) {
   const Nanoseconds now = clock_.monotonic_now();
   wall_offset_ = clock_.wall_now() - now;
   boot_offset_ = boot_time_now() - now;
@@ -46,9 +49,9 @@ std::set<Domain> Recorder::wait_for_domains(std::set<Domain> wanted, Nanoseconds
     for (const Domain domain : open_domains_) {
       wanted.erase(domain);
     }
-    return wanted.empty();
+    return wanted.empty() || shared_;
   });
-  return wanted;
+  return shared_ ? std::set<Domain>() : wanted;
 }
 
 void Recorder::command_began(Nanoseconds time) {
@@ -76,8 +79,11 @@ void Recorder::write_command_marks() {
     begin = std::exchange(pending_begin_, std::nullopt);
     end = std::exchange(pending_end_, std::nullopt);
   }
-  if (begin && journal_) {
-    note_journal(journal_->begin(*begin));
+  if (begin) {
+    meter_.keep_begin(*begin);
+    if (journal_) {
+      note_journal(journal_->begin(*begin));
+    }
   }
   if (end && journal_) {
     note_journal(journal_->end(end->time, end->by_signal, end->status));
@@ -109,6 +115,9 @@ void Recorder::once_a_second(Nanoseconds now) {
   if (journal_) {
     note_journal(journal_->sync());
   }
+  if (claims_) {
+    claims_->verify();
+  }
   const Nanoseconds before = clock_.monotonic_now();
   const Nanoseconds wall_offset = clock_.wall_now() - before;
   const Nanoseconds boot_offset = boot_time_now() - before;
@@ -129,6 +138,7 @@ void Recorder::take(SamplerEvent& event) {
         note_journal(journal_->sensor(number, event.sample_period, event.channels));
       }
       const std::lock_guard lock(mutex_);
+      shared_ = shared_ || !event.elsewhere.empty();
       for (const Channel& channel : event.channels) {
         if (channel.provenance != Provenance::kEstimated) {
           open_domains_.insert(channel.domain);
@@ -138,8 +148,10 @@ void Recorder::take(SamplerEvent& event) {
       [[fallthrough]];
     }
     case SamplerEvent::Kind::kFailed:
-      devices_.insert(devices_.end(), event.devices.begin(), event.devices.end());
-      sources_.push_back({event.name, event.error, std::move(event.notes)});
+      if (!event.devices.empty()) {
+        devices_ =
+            std::move(event.devices);  // one source finds GPUs; opened anew, it finds them anew
+      }
       break;
     case SamplerEvent::Kind::kReadings: {
       const std::size_t number = meter_number_.at(event.sensor);

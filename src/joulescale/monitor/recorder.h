@@ -6,6 +6,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -20,24 +21,21 @@
 
 namespace joulescale {
 
-/// What became known about a source.
-struct SourceNews {
-  std::string name;
-  std::string error;  // why it is not available; empty if it is
-  std::vector<std::string> notes;
-};
-
 class Recorder {
  public:
   /// The sampler must outlive the recorder.
-  Recorder(Sampler& sampler, JournalWriter journal, Clock& clock);
+  Recorder(Sampler& sampler,
+           JournalWriter journal,
+           Clock& clock,
+           std::shared_ptr<SourceClaims> claims = nullptr);
   /// finish()es if that was not done; the sampler must be stopped before.
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
   /// Waits until a sensor (no estimate) of each domain is open; returns those still missing at
-  /// `deadline`.
+  /// `deadline`. None is missing where another process of the launch reads some source: what that
+  /// one measures is its own to judge.
   std::set<Domain> wait_for_domains(std::set<Domain> wanted, Nanoseconds deadline);
   /// Thread safe.
   void command_began(Nanoseconds time);
@@ -48,7 +46,8 @@ class Recorder {
   // After finish():
   NodeMeter& meter() { return meter_; }
   const std::vector<DeviceInfo>& devices() const { return devices_; }
-  const std::vector<SourceNews>& sources() const { return sources_; }
+  /// Another process of the launch read some source for some time.
+  bool shared() const { return shared_; }
   /// Why the journal is not complete; empty if it is.
   const std::string& journal_error() const { return journal_error_; }
   bool clock_stepped() const { return clock_stepped_; }
@@ -69,11 +68,12 @@ class Recorder {
 
   Sampler& sampler_;
   Clock& clock_;
+  std::shared_ptr<SourceClaims> claims_;
   std::optional<JournalWriter> journal_;
-  NodeMeter meter_;
+  NodeMeter meter_{NodeMeter::Keep::kTotals};
   std::map<std::size_t, std::size_t> meter_number_;  // of a sampler's sensor
   std::vector<DeviceInfo> devices_;
-  std::vector<SourceNews> sources_;
+  bool shared_ = false;
   std::string journal_error_;
   bool clock_stepped_ = false;
   bool suspended_ = false;

@@ -14,12 +14,14 @@
 #include "joulescale/monitor/environment.h"
 #include "joulescale/monitor/hardware.h"
 #include "joulescale/monitor/launch.h"
+#include "joulescale/monitor/launcher.h"
 #include "joulescale/monitor/marks/mark_writer.h"
-#include "joulescale/monitor/marks_summary.h"
 #include "joulescale/monitor/merge.h"
+#include "joulescale/monitor/node_finish.h"
 #include "joulescale/monitor/recorder.h"
 #include "joulescale/monitor/sampler.h"
 #include "joulescale/monitor/session.h"
+#include "joulescale/monitor/source_claims.h"
 #include "joulescale/monitor/summary.h"
 
 namespace joulescale {
@@ -39,38 +41,45 @@ void say(const std::string& line) { fmt::print(stderr, "joulescale monitor: {}\n
 /// Everything that is settled before the command starts.
 struct Plan {
   EnvironmentMap environment;
-  std::optional<LauncherRanks> ranks;
-  LaunchInfo launch;
   NodeIdentity node;
-  RunDirectory directory;
+  JoinedLaunch joined;
   NodeDirectory node_directory;
+  std::shared_ptr<SourceClaims> claims;  // none for a launch of one process
 };
 
-/// One node must be counted once: several monitors on it would each count it whole.
-Result<void> check_launcher(const std::optional<LauncherRanks>& ranks) {
-  if (!ranks || ranks->world_size <= 1 || ranks->local_size == 1) {
-    return {};
-  }
-  return Error(ErrorCode::kInvalidArgument,
-               fmt::format("this is one of {} ranks that {} started, and each monitor would count "
-                           "the whole node; start one monitor around the launcher on each node",
-                           ranks->world_size,
-                           ranks->launcher));
-}
-
-LaunchInfo make_launch(const MonitorOptions& options, const Plan& plan, Clock& clock) {
+/// What this process would write into launch.json if it is the launch's first.
+Result<LaunchInfo> make_launch(const MonitorOptions& options,
+                               const EnvironmentMap& environment,
+                               const NodeIdentity& node,
+                               const std::optional<LauncherRank>& rank,
+                               Clock& clock) {
   LaunchInfo launch;
   launch.id = random_launch_id();
-  launch.launcher = plan.ranks ? plan.ranks->launcher : "none";
-  launch.key = options.launch_id.empty()
-                   ? fmt::format("alone:{}:{}", plan.node.identity, ::getpid())
-                   : options.launch_id;
+  launch.launcher = rank ? rank->launcher : "none";
+  if (rank && !rank->key.empty()) {
+    launch.key = rank->key;
+  }
+  if (!options.launch_id.empty()) {
+    launch.key += (launch.key.empty() ? "id-" : ":id-") + options.launch_id;
+  }
+  if (launch.key.empty() && rank && rank->world_size > 1) {
+    return Error(ErrorCode::kInvalidArgument,
+                 fmt::format("this is rank {} of {}, but nothing in the environment names the "
+                             "launch; give all its monitors the same --launch-id",
+                             rank->rank,
+                             rank->world_size));
+  }
+  launch.alone = launch.key.empty();
+  if (launch.alone) {
+    launch.key = fmt::format("alone:{}:{}", node.identity, ::getpid());
+  }
+  launch.expected_ranks = rank && !launch.alone ? rank->world_size : 1;
   if (!options.redact) {
     launch.command = options.command;
   }
   launch.started_at = format_rfc3339(clock.wall_now());
   launch.version = options.version;
-  launch.environment = recordable_environment(plan.environment);
+  launch.environment = recordable_environment(environment);
   launch.study = options.study;
   if (is_wrapped_launcher(options.command)) {
     launch.flags.emplace_back("launcher_wrapped");
@@ -78,30 +87,48 @@ LaunchInfo make_launch(const MonitorOptions& options, const Plan& plan, Clock& c
   return launch;
 }
 
+RankRecordFile registration(const Plan& plan) {
+  RankRecordFile record;
+  record.rank = plan.joined.rank;
+  record.node_directory = plan.node_directory.path.filename().native();
+  record.pid = ::getpid();
+  record.facts.identity = plan.node.identity;
+  RunRecord& part = record.facts.part;
+  part.id = plan.joined.launch.id;
+  part.started_at = plan.joined.launch.started_at;
+  part.launch = {plan.joined.launch.key, plan.joined.launch.launcher};
+  part.nodes.push_back({plan.node.host, {}, {}, {}});
+  return record;
+}
+
+Result<void> write_rank_record(const Plan& plan, const RankRecordFile& record) {
+  return write_file_atomic(
+      plan.joined.directory.rank_file(record.rank), format_rank_record(record), 0600);
+}
+
 Result<Plan> make_plan(const MonitorOptions& options, Clock& clock) {
   Plan plan;
   plan.environment = read_environment(environ);
-  plan.ranks = detect_launcher(plan.environment);
-  JOULESCALE_TRY(check_launcher(plan.ranks));
   plan.node = node_identity(plan.environment, options.sources.root);
-  plan.launch = make_launch(options, plan, clock);
-  const std::string name = options.launch_id.empty()
-                               ? fs::path(options.command.front()).filename().native()
-                               : options.launch_id;
-  JOULESCALE_TRY_ASSIGN(plan.directory, create_run_directory(options.output, name, plan.launch));
+  const auto rank = detect_launcher(plan.environment);
+  JOULESCALE_TRY_ASSIGN(const LaunchInfo launch,
+                        make_launch(options, plan.environment, plan.node, rank, clock));
+  const std::string name = launch.alone ? fs::path(options.command.front()).filename().native()
+                                        : file_name_of(launch.key);
+  const std::optional<int> number = rank ? std::optional(rank->rank) : std::nullopt;
+  JOULESCALE_TRY_ASSIGN(
+      plan.joined,
+      join_launch(options.output, name, launch, launch.alone ? std::optional(0) : number));
   JOULESCALE_TRY_ASSIGN(plan.node_directory,
-                        create_node_directory(plan.directory, plan.node.directory));
-  return plan;
-}
-
-/// Takes back what make_plan() made, when the command was not started after all.
-void remove_plan(const Plan& plan) {
-  std::error_code ignored;
-  fs::remove_all(plan.directory.nodes(), ignored);
-  fs::remove(plan.directory.launch_file(), ignored);
-  if (plan.directory.made) {
-    fs::remove(plan.directory.path, ignored);
+                        create_node_directory(plan.joined.directory, plan.node.directory));
+  if (!launch.alone) {
+    plan.claims = std::make_shared<SourceClaims>(plan.joined.launch.id);
   }
+  if (auto written = write_rank_record(plan, registration(plan)); !written) {
+    leave_launch(plan.joined, plan.node_directory);
+    return Error(ErrorCode::kInvalidArgument, written.error().text());
+  }
+  return plan;
 }
 
 std::vector<std::string> command_environment(const NodeDirectory& node) {
@@ -142,39 +169,23 @@ void add_device_facts(const std::vector<DeviceInfo>& devices, NodeReport& report
   }
 }
 
-NodeReport make_report(const MonitorOptions& options,
-                       const Plan& plan,
-                       const CommandRun& command,
-                       Recorder& recorder) {
-  NodeEnergy energy = recorder.meter().finish(command.began, command.ended);
-  MarksSummary marks =
-      summarise_marks(plan.node_directory.marks(), energy.curves, command.began, command.ended);
-  for (const std::string& note : marks.notes) {
-    say(note);
-  }
-  NodeReport report;
-  report.identity = plan.node.identity;
-  report.groups = std::move(energy.groups);
-  report.registered_ranks = marks.registered_ranks;
-  RunRecord& part = report.part;
-  part.id = plan.launch.id;
-  part.started_at = plan.launch.started_at;
-  part.launch = {plan.launch.key, plan.launch.launcher};
-  part.nodes.push_back({plan.node.host, {}, {}, {}});
+RankRecordFile finished_rank(const MonitorOptions& options,
+                             const Plan& plan,
+                             const CommandRun& command,
+                             const Recorder& recorder) {
+  RankRecordFile record = registration(plan);
+  record.began = command.began;
+  record.ended = command.ended;
+  RunRecord& part = record.facts.part;
   part.duration = to_seconds(command.ended - command.began);
-  part.ranks.push_back({plan.ranks ? plan.ranks->rank : 0,
+  part.ranks.push_back({plan.joined.rank,
                         plan.node.identity,
                         command.status.exit_status,
                         command.status.signal,
                         part.duration});
-  part.sources = std::move(energy.sources);
-  part.power = energy.power;
-  part.flags = std::move(energy.flags);
-  part.regions = std::move(marks.regions);
-  part.training = std::move(marks.training);
   part.hardware = read_hardware(options.sources.root, recorder.devices());
   part.overhead = own_overhead();
-  add_device_facts(recorder.devices(), report);
+  add_device_facts(recorder.devices(), record.facts);
   if (!recorder.journal_error().empty()) {
     part.flags.emplace_back("disk_full");
     say(fmt::format("the journal is incomplete: {}", recorder.journal_error()));
@@ -185,26 +196,67 @@ NodeReport make_report(const MonitorOptions& options,
   if (recorder.suspended()) {
     part.flags.emplace_back("suspend");
   }
-  return report;
+  return record;
 }
 
-/// Puts node.json and run.json in place; whatever fails is said and changes nothing else.
-void finish_records(const MonitorOptions& options, const Plan& plan, const NodeReport& report) {
-  RunRecord run = merge_run(plan.launch, std::span(&report, 1));
-  auto written = write_file_atomic(plan.node_directory.report(), format_node_report(report), 0600);
+/// Writes node.json if this was the node's last rank, and run.json if it was the launch's last.
+/// The record of the run if it is finished; nothing while other ranks go on.
+Result<std::optional<RunRecord>> write_records(const Plan& plan,
+                                               const RankRecordFile& own,
+                                               Recorder& recorder) {
+  auto written = write_rank_record(plan, own);
+  auto ranks = read_rank_records(plan.joined.directory, own.node_directory);
+  if (!written || !ranks) {
+    ranks = std::vector{own};  // what this process knows is not lost with the disk
+  }
+  if (!std::ranges::all_of(*ranks,
+                           [](const RankRecordFile& rank) { return rank.ended.has_value(); })) {
+    return std::optional<RunRecord>();
+  }
+  std::vector<std::string> notes;
+  LiveMeter live{recorder.meter(), recorder.journal_error().empty()};
+  // Nobody else read a source on the node; or the journal does not tell all that this process
+  // knows.
+  const bool alone = ranks->size() == 1 && (!recorder.shared() || !live.journal_is_whole);
+  JOULESCALE_TRY_ASSIGN(
+      const NodeReport report,
+      make_node_report(
+          plan.joined.launch, plan.node_directory, *ranks, alone ? &live : nullptr, notes));
+  for (const std::string& note : notes) {
+    say(note);
+  }
   if (written) {
-    auto finished = finish_run(plan.directory.path);
+    written = write_file_atomic(plan.node_directory.report(), format_node_report(report), 0600);
+  }
+  if (plan.claims) {
+    SourceClaims::remove_files(plan.joined.launch.id);
+  }
+  if (written) {
+    auto finished = finish_run(plan.joined.directory.path);
     if (finished) {
-      run = std::move(finished).value();
-    } else {
-      written = std::move(finished).error();
+      return std::optional(std::move(finished).value());
     }
+    if (finished.error().code() == ErrorCode::kUnavailable) {
+      return std::optional<RunRecord>();
+    }
+    written = std::move(finished).error();
   }
-  if (!written) {
-    say(fmt::format("the record could not be written: {}", written.error().text()));
+  say(fmt::format("the record could not be written: {}", written.error().text()));
+  return std::optional(merge_run(plan.joined.launch, std::span(&report, 1)));
+}
+
+/// Puts the records in place; whatever fails is said and changes nothing else.
+void finish_records(const MonitorOptions& options,
+                    const Plan& plan,
+                    const RankRecordFile& own,
+                    Recorder& recorder) {
+  const auto run = write_records(plan, own, recorder);
+  if (!run) {
+    say(fmt::format("the record could not be written: {}", run.error().text()));
+    return;
   }
-  if (!options.quiet) {
-    fmt::print(stderr, "{}", format_summary(run, plan.directory.path.native()));
+  if (!options.quiet && *run) {
+    fmt::print(stderr, "{}", format_summary(**run, plan.joined.directory.path.native()));
   }
 }
 
@@ -249,12 +301,12 @@ std::optional<MonitorOutcome> wait_for_sources(const MonitorOptions& options,
 
 Result<MonitorOutcome> run_monitor(const MonitorOptions& options, Clock& clock) {
   JOULESCALE_TRY_ASSIGN(const Plan plan, make_plan(options, clock));
-  auto journal = JournalWriter::create(plan.node_directory.journal());
+  auto journal = JournalWriter::create(plan.node_directory.journal(plan.joined.rank));
   if (!journal) {
-    remove_plan(plan);
+    leave_launch(plan.joined, plan.node_directory);
     return Error(ErrorCode::kInvalidArgument, journal.error().text());
   }
-  if (!plan.launch.flags.empty()) {
+  if (is_wrapped_launcher(options.command)) {
     say(
         fmt::format("'{}' is a launcher: only this node is measured; to measure every node, start "
                     "the monitor inside it ({} joulescale monitor -- CMD)",
@@ -264,20 +316,21 @@ Result<MonitorOutcome> run_monitor(const MonitorOptions& options, Clock& clock) 
   CommandSession session(clock);
   Sampler sampler(make_sensors(options.sources, clock),
                   Nanoseconds(std::llround(1e9 / options.rate_hz)),
-                  clock);
-  Recorder recorder(sampler, std::move(journal).value(), clock);
+                  clock,
+                  plan.claims);
+  Recorder recorder(sampler, std::move(journal).value(), clock, plan.claims);
   if (const auto outcome = wait_for_sources(options, sampler, recorder, session, clock)) {
     MonitorOutcome ended = *outcome;
     ended.left_threads = !sampler.stop(kStopPatience);
     recorder.finish();
-    remove_plan(plan);
+    leave_launch(plan.joined, plan.node_directory);
     return ended;
   }
   sampler.read_now(clock.monotonic_now() + kReadPatience);
   auto started = session.start(options.command, command_environment(plan.node_directory));
   if (!started) {
     sampler.stop(kStopPatience);
-    remove_plan(plan);
+    leave_launch(plan.joined, plan.node_directory);
     return std::move(started).error();
   }
   recorder.command_began(session.run().began);
@@ -298,7 +351,7 @@ Result<MonitorOutcome> run_monitor(const MonitorOptions& options, Clock& clock) 
   if (command.left_children) {
     say("processes of the command go on and are no longer measured (--wait-for-children waits)");
   }
-  finish_records(options, plan, make_report(options, plan, command, recorder));
+  finish_records(options, plan, finished_rank(options, plan, command, recorder), recorder);
   outcome.exit_status = command.status.exit_status.value_or(0);
   outcome.signal = command.status.signal;
   return outcome;

@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t kMostEvents = 200'000;
 constexpr Nanoseconds kLastTickInterval = std::chrono::milliseconds(1);
 constexpr int kLastTickSlowdown = 5;  // of a sensor's own least period
+constexpr Nanoseconds kReadyPoll = std::chrono::milliseconds(5);
 
 std::chrono::steady_clock::time_point time_point(Nanoseconds monotonic) {
   return std::chrono::steady_clock::time_point(monotonic);
@@ -39,9 +40,11 @@ struct Sampler::Shared {
     std::uint64_t read_requests_done = 0;
   };
 
-  explicit Shared(Clock& the_clock) : clock(the_clock) {}
+  Shared(Clock& the_clock, std::shared_ptr<SourceClaims> the_claims)
+      : clock(the_clock), claims(std::move(the_claims)) {}
 
   Clock& clock;
+  std::shared_ptr<SourceClaims> claims;
   Nanoseconds period{0};
   mutable std::mutex mutex;
   std::condition_variable wake_sources;
@@ -55,7 +58,9 @@ struct Sampler::Shared {
 
   void run(std::size_t index);
   bool open(std::size_t index, Nanoseconds& sample_period);
-  void sample(std::size_t index, Nanoseconds sample_period);
+  bool sample(std::size_t index, Nanoseconds sample_period);
+  void settle(Source& source, std::uint64_t requests, bool settled);
+  bool owns_other_sources_now(const Sensor& sensor);
   void sample_last_tick(std::size_t index);
   void push(SamplerEvent event);
 };
@@ -72,12 +77,19 @@ void Sampler::Shared::push(SamplerEvent event) {
 
 void Sampler::Shared::run(std::size_t index) {
   leave_inherited_core();
-  Nanoseconds sample_period{0};
-  if (open(index, sample_period)) {
-    sample(index, sample_period);
-    sample_last_tick(index);
-    sources[index].sensor->close();
+  Sensor& sensor = *sources[index].sensor;
+  if (claims) {
+    sensor.share([this](const std::string& name) { return claims->claim(name); });
   }
+  Nanoseconds sample_period{0};
+  while (open(index, sample_period)) {
+    if (sample(index, sample_period)) {
+      continue;
+    }
+    sample_last_tick(index);
+    break;
+  }
+  sensor.close();
   const std::lock_guard lock(mutex);
   sources[index].ended = true;
   sources[index].settled = true;
@@ -93,6 +105,7 @@ bool Sampler::Shared::open(std::size_t index, Nanoseconds& sample_period) {
   event.kind = opened ? SamplerEvent::Kind::kOpened : SamplerEvent::Kind::kFailed;
   event.devices.assign(sensor.devices().begin(), sensor.devices().end());
   event.notes.assign(sensor.notes().begin(), sensor.notes().end());
+  event.elsewhere = sensor.elsewhere();
   if (!opened) {
     event.error = opened.error().text();
     push(std::move(event));
@@ -115,9 +128,36 @@ bool Sampler::Shared::open(std::size_t index, Nanoseconds& sample_period) {
   return true;
 }
 
-void Sampler::Shared::sample(std::size_t index, Nanoseconds sample_period) {
+/// Whether what this sensor may read has changed: a source was freed by its reader, or this process
+/// lost one.
+bool Sampler::Shared::owns_other_sources_now(const Sensor& sensor) {
+  if (!claims) {
+    return false;
+  }
+  const auto freed = std::ranges::any_of(
+      sensor.elsewhere(), [&](const std::string& name) { return claims->claim(name); });
+  const auto lost = std::ranges::any_of(
+      sensor.granted(), [&](const std::string& name) { return !claims->claim(name); });
+  return freed || lost;
+}
+
+void Sampler::Shared::settle(Source& source, std::uint64_t requests, bool settled) {
+  if (claims && settled && !source.settled) {
+    for (const std::string& name : source.sensor->granted()) {
+      claims->set_ready(name);
+    }
+  }
+  const std::lock_guard lock(mutex);
+  source.settled = source.settled || settled;
+  source.read_requests_done = requests;
+  wake_owner.notify_all();
+}
+
+/// Reads until the sampler stops or takes the last tick; true if the sensor must be opened anew.
+bool Sampler::Shared::sample(std::size_t index, Nanoseconds sample_period) {
   Source& source = sources[index];
-  const std::size_t num_channels = source.sensor->channels().size();
+  const Sensor& sensor = *source.sensor;
+  const std::size_t num_channels = sensor.channels().size();
   Nanoseconds deadline = clock.monotonic_now();
   std::uint64_t missed = 0;
   while (true) {
@@ -126,13 +166,18 @@ void Sampler::Shared::sample(std::size_t index, Nanoseconds sample_period) {
       const std::lock_guard lock(mutex);
       requests = read_requests;
     }
-    SamplerEvent event;
-    event.sensor = index;
-    event.readings.resize(num_channels);
-    event.missed = missed;
-    source.sensor->read(event.readings);
-    push(std::move(event));
+    if (num_channels > 0) {
+      SamplerEvent event;
+      event.sensor = index;
+      event.readings.resize(num_channels);
+      event.missed = missed;
+      source.sensor->read(event.readings);
+      push(std::move(event));
+    }
     missed = 0;
+    const bool others_ready = std::ranges::all_of(
+        sensor.elsewhere(), [&](const std::string& name) { return claims->is_ready(name); });
+    settle(source, requests, others_ready);
 
     const Nanoseconds now = clock.monotonic_now();
     if (now >= deadline) {
@@ -140,15 +185,17 @@ void Sampler::Shared::sample(std::size_t index, Nanoseconds sample_period) {
       missed = static_cast<std::uint64_t>(passed);
       deadline += (passed + 1) * sample_period;
     }
+    if (owns_other_sources_now(sensor)) {
+      return true;
+    }
+    const bool waits_for_others = num_channels == 0 && !others_ready;
+    const Nanoseconds until = waits_for_others ? std::min(deadline, now + kReadyPoll) : deadline;
     std::unique_lock lock(mutex);
-    source.settled = true;
-    source.read_requests_done = requests;
-    wake_owner.notify_all();
-    wake_sources.wait_until(lock, time_point(deadline), [&] {
+    wake_sources.wait_until(lock, time_point(until), [&] {
       return stop || last_tick_deadline || read_requests != requests;
     });
     if (stop || last_tick_deadline) {
-      return;
+      return false;
     }
   }
 }
@@ -164,6 +211,9 @@ void Sampler::Shared::sample_last_tick(std::size_t index) {
   }
   Source& source = sources[index];
   const auto channels = source.sensor->channels();
+  if (channels.empty()) {
+    return;
+  }
   const Nanoseconds interval =
       std::max(kLastTickInterval, source.sensor->min_read_period() / kLastTickSlowdown);
   std::vector<std::optional<std::uint64_t>> first(channels.size());
@@ -193,8 +243,11 @@ void Sampler::Shared::sample_last_tick(std::size_t index) {
   }
 }
 
-Sampler::Sampler(std::vector<std::unique_ptr<Sensor>> sensors, Nanoseconds period, Clock& clock)
-    : shared_(std::make_shared<Shared>(clock)) {
+Sampler::Sampler(std::vector<std::unique_ptr<Sensor>> sensors,
+                 Nanoseconds period,
+                 Clock& clock,
+                 std::shared_ptr<SourceClaims> claims)
+    : shared_(std::make_shared<Shared>(clock, std::move(claims))) {
   shared_->period = period;
   for (auto& sensor : sensors) {
     shared_->sources.emplace_back().sensor = std::move(sensor);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "joulescale/base/clock.h"
+#include "joulescale/monitor/source_claims.h"
 #include "joulescale/sensors/sensor.h"
 
 namespace joulescale {
@@ -28,6 +29,7 @@ struct SamplerEvent {
   std::vector<Channel> channels;
   std::vector<std::string> notes;
   std::vector<DeviceInfo> devices;
+  std::vector<std::string> elsewhere;  // sources that another process of the launch reads
   Nanoseconds sample_period{0};
   std::string error;  // kFailed: why, and what to do
   // kReadings
@@ -39,14 +41,20 @@ struct SamplerEvent {
 class Sampler {
  public:
   /// Starts the threads, which open their sensors. `period`: how often each is read, unless the
-  /// sensor wants more time between readings.
-  Sampler(std::vector<std::unique_ptr<Sensor>> sensors, Nanoseconds period, Clock& clock);
+  /// sensor wants more time between readings. With `claims`, sources that other processes read are
+  /// left to them, and taken over (kOpened comes again, with all channels) within a period when
+  /// they are freed.
+  Sampler(std::vector<std::unique_ptr<Sensor>> sensors,
+          Nanoseconds period,
+          Clock& clock,
+          std::shared_ptr<SourceClaims> claims = nullptr);
   /// stop()s if that was not done.
   ~Sampler();
   Sampler(const Sampler&) = delete;
   Sampler& operator=(const Sampler&) = delete;
 
-  /// Until each sensor has failed or given its first readings; false if `deadline` came first.
+  /// Until each sensor has failed or given its first readings, here or where it is read; false if
+  /// `deadline` came first.
   bool wait_ready(Nanoseconds deadline);
   /// Has every sensor that is ready read at once; waits for that until `deadline`.
   void read_now(Nanoseconds deadline);

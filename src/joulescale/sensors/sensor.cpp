@@ -123,4 +123,18 @@ std::vector<std::optional<Nanoseconds>> probe_update_periods(Sensor& sensor,
   return periods;
 }
 
+bool Sensor::may_read(const std::string& source) {
+  if (!claim_) {
+    return true;
+  }
+  const bool granted = claim_(source);
+  (granted ? granted_ : elsewhere_).push_back(source);
+  return granted;
+}
+
+void Sensor::forget_claims() {
+  granted_.clear();
+  elsewhere_.clear();
+}
+
 }  // namespace joulescale

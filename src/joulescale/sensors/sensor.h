@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -90,15 +91,26 @@ struct DeviceInfo {
   bool mig = false;      // split into instances; its channels are those of the whole GPU
 };
 
+/// Asks for the right to read a source, which one process of a launch has at a time. True also for
+/// what the caller holds already.
+using SourceClaim = std::function<bool(const std::string& source)>;
+
 /// Not thread safe; one thread opens, reads and closes a sensor.
 class Sensor {
  public:
   virtual ~Sensor() = default;
 
+  /// From the next open() on, the sensor has channels only for sources that `claim` grants.
+  void share(SourceClaim claim) { claim_ = std::move(claim); }
+  /// What the last open() was granted, and what other processes read: "powercap", "estimate", the
+  /// UUIDs of GPUs. Both are empty for a sensor that is not shared.
+  const std::vector<std::string>& granted() const { return granted_; }
+  const std::vector<std::string>& elsewhere() const { return elsewhere_; }
+
   /// The name of the source in the catalogue ("powercap").
   virtual std::string_view name() const = 0;
-  /// Finds the channels and probes each once. The error says what is missing and what to do. May
-  /// be called again after close().
+  /// Finds the channels and probes each once; none, and no error, if other processes read them all.
+  /// The error says what is missing and what to do. May be called again after close().
   virtual Result<void> open() = 0;
   /// Stable between open() and close(); empty outside.
   virtual std::span<const Channel> channels() const = 0;
@@ -112,6 +124,16 @@ class Sensor {
   virtual void read(std::span<RawReading> out) noexcept = 0;
   /// May be called twice.
   virtual void close() noexcept = 0;
+
+ protected:
+  /// For open(): whether the source is this process's to read.
+  bool may_read(const std::string& source);
+  void forget_claims();
+
+ private:
+  SourceClaim claim_;
+  std::vector<std::string> granted_;
+  std::vector<std::string> elsewhere_;
 };
 
 /// How often each counter of an open sensor moves: reads every `interval` until each was seen to

@@ -185,8 +185,8 @@ TEST_F(MonitorDirectories, RemovedDirectoryDoesNotChangeTheStatus) {
 }
 
 TEST_F(MonitorDirectories, FullDiskIsFlaggedAndDoesNotChangeTheStatus) {
-  Program program(monitor({"--rate", "100"}, {"sh", "-c", "sleep 2; exit 4"}),
-                  {.file_size_limit = 8000});
+  Program program(monitor({"--rate", "100"}, {"sh", "-c", "sleep 3.5; exit 4"}),
+                  {.file_size_limit = 4500});
   EXPECT_EQ(program.wait_status(), 4);
   EXPECT_THAT(program.err(), HasSubstr("journal is incomplete"));
   EXPECT_THAT(record().flags, Contains("disk_full"));
@@ -255,11 +255,12 @@ TEST_F(MonitorUsage, RequiredButMissingIsStatus3AndNothingStarts) {
   EXPECT_FALSE(std::filesystem::exists(run_directory()));
 }
 
-TEST_F(MonitorUsage, RanksOfALauncherAreRefusedRatherThanCountedTwice) {
-  Program program(monitor({}, {"true"}),
-                  {.environment = {{"RANK", "1"}, {"WORLD_SIZE", "4"}, {"LOCAL_WORLD_SIZE", "4"}}});
+TEST_F(MonitorUsage, ARankOfAnUnnamedLaunchMustBeToldItsLaunch) {
+  Program program(monitor({}, {"true"}), {.environment = {{"PMI_RANK", "1"}, {"PMI_SIZE", "4"}}});
   EXPECT_EQ(program.wait_status(), 2);
-  EXPECT_THAT(program.err(), HasSubstr("around the launcher"));
+  EXPECT_THAT(program.err(), HasSubstr("rank 1 of 4"));
+  EXPECT_THAT(program.err(), HasSubstr("--launch-id"));
+  EXPECT_FALSE(std::filesystem::exists(run_directory()));
 }
 
 TEST_F(MonitorUsage, WrappedLauncherIsSaidAndFlagged) {

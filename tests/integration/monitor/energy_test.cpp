@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // joulescale monitor against live fakes with known energy: a powercap tree that a thread keeps
 // moving, and a fake NVML library. The run's own times come from its journal.
-#include <atomic>
 #include <chrono>
 #include <cmath>
-#include <functional>
-#include <thread>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -14,9 +11,9 @@
 #include "joulescale/monitor/journal.h"
 
 #include "tests/fakes/nvml/scenario.h"
+#include "tests/integration/monitor/live_counters.h"
 #include "tests/integration/monitor/monitor_harness.h"
 #include "tests/support/fake_nvml_dir.h"
-#include "tests/support/powercap_tree.h"
 
 namespace joulescale::testing {
 namespace {
@@ -31,7 +28,7 @@ class RunTimes final : public JournalVisitor {
  public:
   explicit RunTimes(const std::filesystem::path& run_directory) {
     for (const auto& node : std::filesystem::directory_iterator(run_directory / "nodes")) {
-      EXPECT_TRUE(read_journal(node.path() / "journal", *this).ok());
+      EXPECT_TRUE(read_journal(node.path() / "journal-0", *this).ok());
     }
   }
   void on_sensor(std::size_t, Nanoseconds, const std::vector<Channel>&) override {}
@@ -43,57 +40,6 @@ class RunTimes final : public JournalVisitor {
   Nanoseconds begin{0};
   Nanoseconds end{0};
 };
-
-/// Keeps energy_uj of zones at functions of the time, as hardware does, every `period`.
-class LiveCounters {
- public:
-  using Counter = std::function<std::uint64_t(double time_s)>;
-
-  LiveCounters(PowercapTree& tree,
-               std::map<std::string, Counter> counters,
-               std::chrono::microseconds period)
-      : started_(system_clock().monotonic_now()),
-        thread_([this, &tree, counters = std::move(counters), period] {
-          double previous_s = 0.0;
-          while (!stop_) {
-            const double time_s = seconds_at(system_clock().monotonic_now());
-            longest_rest_s_ = std::max(longest_rest_s_.load(), time_s - previous_s);
-            previous_s = time_s;
-            for (const auto& [zone, counter] : counters) {
-              tree.set_energy(zone, counter(time_s));
-            }
-            std::this_thread::sleep_for(period);
-          }
-        }) {}
-  ~LiveCounters() {
-    stop_ = true;
-    thread_.join();
-  }
-  LiveCounters(const LiveCounters&) = delete;
-  LiveCounters& operator=(const LiveCounters&) = delete;
-
-  double seconds_at(Nanoseconds time) const { return to_seconds(time - started_).value(); }
-  /// How long the counters stood still because this machine was too busy to move them in time; 0
-  /// where they moved as often as they should.
-  double seconds_late() const {
-    constexpr double kOnTimeSeconds = 0.006;
-    return longest_rest_s_ > kOnTimeSeconds ? longest_rest_s_.load() : 0.0;
-  }
-
- private:
-  std::atomic<bool> stop_{false};
-  std::atomic<double> longest_rest_s_{0.0};
-  Nanoseconds started_;
-  std::thread thread_;
-};
-
-/// `fake_error_j`: what the fake itself may have shown too late.
-void expect_energy(const ComponentEnergy& component, double expected_j, double fake_error_j = 0.0) {
-  const double allowed = std::max(1e-3 * expected_j, component.uncertainty->value()) + fake_error_j;
-  EXPECT_NEAR(component.energy.value(), expected_j, allowed);
-  // The uncertainty must not be an excuse: 0.3 s worth of energy at most on these fakes.
-  EXPECT_LT(component.uncertainty->value(), 0.25 * expected_j);
-}
 
 class MonitorEnergy : public MonitorTest {};
 

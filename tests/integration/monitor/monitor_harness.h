@@ -2,8 +2,11 @@
 // Helpers of the monitor's integration tests: the real program in a directory of the test's own.
 #pragma once
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -52,5 +55,27 @@ class MonitorTest : public ::testing::Test {
 
   TempDir work_;
 };
+
+/// The environment that torchrun gives rank `rank` of a launch of this test.
+inline std::map<std::string, std::string> torchrun_rank(int rank, int world_size) {
+  return {{"RANK", std::to_string(rank)},
+          {"WORLD_SIZE", std::to_string(world_size)},
+          {"LOCAL_RANK", std::to_string(rank)},
+          {"TORCHELASTIC_RUN_ID", "test-" + std::to_string(::getpid())},
+          {"MASTER_ADDR", "127.0.0.1"},
+          {"MASTER_PORT", "29500"}};
+}
+
+/// Lock files that a launch left behind on this node.
+inline std::vector<std::string> lock_files(const std::string& launch_id) {
+  std::vector<std::string> found;
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) {
+    const std::string name = entry.path().filename().native();
+    if (name.find(launch_id) != std::string::npos) {
+      found.push_back(name);
+    }
+  }
+  return found;
+}
 
 }  // namespace joulescale::testing

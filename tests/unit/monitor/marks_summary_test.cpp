@@ -10,6 +10,7 @@
 
 #include "tests/support/counter_feed.h"
 #include "tests/support/fake_clock.h"
+#include "tests/support/steady_timeline.h"
 #include "tests/support/temp_dir.h"
 
 namespace joulescale {
@@ -22,15 +23,11 @@ using namespace std::chrono_literals;
 /// 100 W measured and 10 W estimated from the clock's start on, known every 0.1 s.
 class MarksSummaryTest : public ::testing::Test {
  protected:
-  MarksSummaryTest() : begin_(clock_.monotonic_now()), end_(begin_ + 100s) {
-    curves_.resolution = 100ms;
-    for (int i = 0; i <= 1000; ++i) {
-      curves_.measured.append(begin_ + i * 100ms, Joules(10.0 * i));
-      curves_.estimated.append(begin_ + i * 100ms, Joules(1.0 * i));
-    }
-  }
+  MarksSummaryTest() : begin_(clock_.monotonic_now()), end_(begin_ + 100s) {}
+
   MarksSummary summarise() const {
-    return summarise_marks(directory_.path(), curves_, begin_, end_);
+    testing::SteadyTimeline timeline(begin_, Watts(100.0), Watts(10.0), 100ms);
+    return summarise_marks(directory_.path(), &timeline, begin_, end_);
   }
   MarkWriter writer() {
     clock_.advance(1ns);  // file names hold the time
@@ -41,7 +38,6 @@ class MarksSummaryTest : public ::testing::Test {
   FakeClock clock_;
   Nanoseconds begin_;
   Nanoseconds end_;
-  NodeCurves curves_;
 };
 
 TEST_F(MarksSummaryTest, RegionGetsTheNodesEnergyOfItsTime) {
@@ -154,6 +150,42 @@ TEST_F(MarksSummaryTest, OnlyTopLevelRegionsArePhases) {
   EXPECT_TRUE(summary.training->phases.contains("forward"));
 }
 
+TEST_F(MarksSummaryTest, FilesAreTakenTogetherInTheOrderOfTime) {
+  MarkWriter first = writer();
+  MarkWriter second = writer();
+  const RegionId first_step = first.region("step");
+  const RegionId second_step = second.region("step");
+  for (int i = 0; i < 10; ++i) {
+    first.begin(first_step);
+    clock_.advance(1s);
+    second.begin(second_step);
+    first.end(first_step);
+    clock_.advance(2s);
+    second.end(second_step);
+  }
+  first.flush();
+  second.flush();
+  const MarksSummary summary = summarise();
+  ASSERT_EQ(summary.regions.size(), 1U);
+  EXPECT_EQ(summary.regions[0].count, 20U);
+  EXPECT_DOUBLE_EQ(summary.regions[0].duration.value(), 30.0);
+  EXPECT_NEAR(summary.regions[0].energy->value(), 3000.0, 1e-6) << "two threads of one process";
+}
+
+TEST_F(MarksSummaryTest, WithoutATimelineRegionsHaveTimesAndNoEnergy) {
+  MarkWriter marks = writer();
+  const RegionId step = marks.region("step");
+  marks.begin(step);
+  clock_.advance(3s);
+  marks.end(step);
+  marks.flush();
+  const MarksSummary summary = summarise_marks(directory_.path(), nullptr, begin_, end_);
+  ASSERT_EQ(summary.regions.size(), 1U);
+  EXPECT_DOUBLE_EQ(summary.regions[0].duration.value(), 3.0);
+  EXPECT_FALSE(summary.regions[0].energy.has_value());
+  EXPECT_FALSE(summary.regions[0].uncertainty.has_value());
+}
+
 TEST_F(MarksSummaryTest, DamagedFilesAndWrongRecordsAreNotes) {
   std::ofstream(directory_ / "1-1.marks") << "this is no log of marks";
   MarkWriter marks = writer();
@@ -161,7 +193,7 @@ TEST_F(MarksSummaryTest, DamagedFilesAndWrongRecordsAreNotes) {
   marks.flush();
   const MarksSummary summary = summarise();
   EXPECT_EQ(summary.notes.size(), 2U);
-  EXPECT_TRUE(summarise_marks("/nonexistent", curves_, begin_, end_).regions.empty());
+  EXPECT_TRUE(summarise_marks("/nonexistent", nullptr, begin_, end_).regions.empty());
 }
 
 TEST_F(MarksSummaryTest, AMillionMarksAreFast) {

@@ -94,11 +94,42 @@ TEST(NodeMeter, PowercapRampWithTwoWrapsMatchesTheClosedForm) {
   EXPECT_EQ(source->resets, 0U);
   EXPECT_THAT(energy.flags, Not(Contains("wrap_ambiguous")));
   // Package and dram are added; core and psys are shown only.
-  EXPECT_NEAR(energy.curves.measured.back().energy.value(), expected + 1200.0, 1e-3 * expected);
+  ASSERT_EQ(energy.counted.size(), 2U);
+  EXPECT_EQ(energy.counted[0].name, "powercap/package-0");
   EXPECT_NEAR(find_group(energy, "psys")->energy.energy.value(), 30'000.0, 30.0);
   EXPECT_FALSE(find_group(energy, "psys")->counted);
-  EXPECT_NEAR(energy.power.mean->value(), (expected + 1200.0) / 60.0, 0.2);
-  EXPECT_NEAR(energy.power.peak->value(), 220.0, 2.0);
+  EXPECT_NEAR(energy.mean_power->value(), (expected + 1200.0) / 60.0, 0.2);
+}
+
+TEST(NodeMeter, KeepingTotalsOnlyChangesNoTotal) {
+  const std::vector<Channel> channels = {gpu_energy_channel(), power_channel()};
+  NodeMeter whole(NodeMeter::Keep::kCurves);
+  NodeMeter totals(NodeMeter::Keep::kTotals);
+  const Nanoseconds begin = at_seconds(1003.21);
+  const Nanoseconds end = at_seconds(2503.4);
+  for (NodeMeter* meter : {&whole, &totals}) {
+    meter->add_sensor(channels, kPeriod);
+  }
+  for (int i = 0; i < 15'040; ++i) {
+    const double t = 0.1 * i;
+    const double power_w = 300.0 + 100.0 * std::sin(t);
+    const double energy_mj = 1e3 * (300.0 * t + 100.0 * (1.0 - std::cos(t)));
+    const std::vector<RawReading> readings = {
+        ok_reading(1000.0 + t, static_cast<std::uint64_t>(energy_mj)),
+        ok_reading(1000.0 + t, static_cast<std::uint64_t>(power_w * 1e3))};
+    for (NodeMeter* meter : {&whole, &totals}) {
+      meter->add(0, readings);
+    }
+    if (i == 40) {
+      totals.keep_begin(begin);
+    }
+  }
+  const NodeEnergy expected = whole.finish(begin, end);
+  const NodeEnergy found = totals.finish(begin, end);
+  ASSERT_EQ(found.groups.size(), 1U);
+  EXPECT_EQ(found.groups[0].energy.energy, expected.groups[0].energy.energy);
+  EXPECT_EQ(found.groups[0].energy.uncertainty, expected.groups[0].energy.uncertainty);
+  EXPECT_EQ(found.groups[0].energy.integrated, expected.groups[0].energy.integrated);
 }
 
 /// A GPU at 300 W whose counter and power are refreshed every `update_s`.
@@ -167,8 +198,9 @@ TEST(NodeMeter, EstimateCountsOnlyWhereNoCounterIs) {
   ASSERT_NE(dram, nullptr);
   EXPECT_EQ(dram->energy.provenance, Provenance::kEstimated);
   EXPECT_FALSE(dram->energy.uncertainty.has_value());
-  EXPECT_NEAR(energy.curves.measured.back().energy.value(), 1000.0, 1.0);
-  EXPECT_NEAR(energy.curves.estimated.back().energy.value(), 100.0, 0.1);
+  ASSERT_EQ(energy.counted.size(), 2U);
+  EXPECT_NE(energy.counted[0].estimated, energy.counted[1].estimated);
+  EXPECT_NEAR(energy.mean_power->value(), 100.0, 0.1);
 }
 
 TEST(NodeMeter, TroubleBecomesFlags) {
@@ -190,8 +222,7 @@ TEST(NodeMeter, NothingMeasuredIsAbsentAndFlagged) {
   NodeMeter meter;
   const NodeEnergy energy = meter.finish(at_seconds(1000.0), at_seconds(1010.0));
   EXPECT_TRUE(energy.groups.empty());
-  EXPECT_TRUE(energy.curves.measured.empty());
-  EXPECT_FALSE(energy.power.mean.has_value());
+  EXPECT_FALSE(energy.mean_power.has_value());
   EXPECT_THAT(energy.flags, Contains("no_sensor"));
 }
 

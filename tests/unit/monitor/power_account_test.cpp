@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "joulescale/monitor/power_account.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 
 #include <gtest/gtest.h>
 
-#include "joulescale/monitor/energy_curve.h"
+#include "joulescale/monitor/energy_timeline.h"
 
 #include "tests/support/counter_feed.h"
 
@@ -72,30 +74,81 @@ TEST(PowerAccount, OneSampleIsNoEnergy) {
   EXPECT_FALSE(account.window(at_seconds(9.0), at_seconds(10.0)).has_value());
 }
 
-TEST(EnergyCurve, SumPeakAndThinning) {
-  EnergyCurve a;
-  EnergyCurve b;
-  a.append(at_seconds(0.0), Joules(0.0));
-  a.append(at_seconds(10.0), Joules(1000.0));
-  b.append(at_seconds(0.0), Joules(5.0));
-  b.append(at_seconds(4.0), Joules(5.0));
-  b.append(at_seconds(5.0), Joules(505.0));
-  const std::vector<const EnergyCurve*> both = {&a, &b};
-  const EnergyCurve sum = sum_curves(both, at_seconds(1.0), at_seconds(9.0));
-  EXPECT_DOUBLE_EQ(sum.front().energy.value(), 0.0);
-  EXPECT_DOUBLE_EQ(sum.back().energy.value(), 800.0 + 500.0);
-  EXPECT_DOUBLE_EQ(peak_power(sum, at_seconds(1.0)).value(), 600.0);
-  EnergyCurve::Cursor cursor(sum);
-  for (const double time : {0.5, 2.0, 4.5, 8.0, 3.0, 12.0}) {
-    EXPECT_DOUBLE_EQ(cursor.at(at_seconds(time)).value(), sum.at(at_seconds(time)).value());
-  }
-  EnergyCurve big;
+TEST(EnergyCurve, ThinsOutWhatIsLong) {
+  EnergyCurve curve;
   for (int i = 0; i < 2'500'000; ++i) {
-    big.append(Nanoseconds(std::int64_t{i} * 1'000'000), Joules(i * 0.1));
+    curve.append(Nanoseconds(std::int64_t{i} * 1'000'000), Joules(i * 0.1));
   }
-  EXPECT_LE(big.size(), std::size_t{1} << 20);
-  EXPECT_NEAR(big.at(at_seconds(1250.0)).value(), 125'000.0, 0.5);
-  EXPECT_NEAR(big.back().energy.value(), 249'999.9, 1e-6);
+  EXPECT_LE(curve.size(), std::size_t{1} << 14);
+  EXPECT_NEAR(curve.at(at_seconds(1250.0)).value(), 125'000.0, 0.5);
+  EXPECT_NEAR(curve.back().energy.value(), 249'999.9, 1e-6);
+}
+
+/// 100 W, and 200 W for the second before `begin` and the one after.
+Joules uneven_energy(double time_s, double begin_s) {
+  const double before = std::clamp(time_s - (begin_s - 1.0), 0.0, 2.0);
+  return Joules(100.0 * time_s + 100.0 * before);
+}
+
+TEST(EnergyCurve, KeepingTheEndsKeepsTotalsWhateverTheLength) {
+  for (const double begin_s : {5.0, 50.0, 500.0}) {
+    for (const bool told_before : {true, false}) {
+      EnergyCurve curve;
+      curve.keep_ends_only();
+      if (told_before) {
+        curve.keep_begin(at_seconds(begin_s + 0.004));
+      }
+      double time_s = 0.0;
+      for (; time_s < 3000.0; time_s += 0.01) {
+        curve.append(at_seconds(time_s), uneven_energy(time_s, begin_s));
+        if (!told_before && std::abs(time_s - begin_s - 1.0) < 0.005) {
+          curve.keep_begin(at_seconds(begin_s + 0.004));
+        }
+      }
+      EXPECT_LE(curve.size(), 1000U);
+      EXPECT_NEAR(curve.at(at_seconds(begin_s + 0.004)).value(),
+                  uneven_energy(begin_s + 0.004, begin_s).value(),
+                  1e-3);
+      EXPECT_NEAR(curve.at(at_seconds(time_s - 2.003)).value(),
+                  uneven_energy(time_s - 2.003, begin_s).value(),
+                  1e-3);
+    }
+  }
+}
+
+TEST(EnergyCurve, ForgettingTakesNothingFromLaterTimes) {
+  EnergyCurve curve;
+  for (int i = 0; i < 1000; ++i) {
+    curve.append(at_seconds(i), Joules(i * i));
+  }
+  const double before = curve.at(at_seconds(700.5)).value();
+  curve.forget_before(at_seconds(700.5));
+  EXPECT_LE(curve.size(), 300U);
+  EXPECT_DOUBLE_EQ(curve.at(at_seconds(700.5)).value(), before);
+  EXPECT_DOUBLE_EQ(curve.at(at_seconds(900.0)).value(), 810'000.0);
+}
+
+/// 100 W, and 500 W between 40 and 41 s.
+class Burst final : public EnergyTimeline {
+ public:
+  NodeJoules at(Nanoseconds time) override {
+    const double seconds = to_seconds(time).value();
+    return {Joules(100.0 * seconds + 400.0 * std::clamp(seconds - 40.0, 0.0, 1.0)), Joules(0.0)};
+  }
+  bool has_measured() const override { return true; }
+  bool has_estimated() const override { return false; }
+  Nanoseconds resolution() const override { return kPeriod; }
+};
+
+TEST(PeakPower, IsTheHighestMeanOverAWindow) {
+  Burst burst;
+  PeakPower peak(burst, at_seconds(0.0), at_seconds(100.0), at_seconds(1.0));
+  EXPECT_DOUBLE_EQ(peak.at(at_seconds(30.3)).measured.value(), 3030.0);
+  EXPECT_NEAR(peak.finish()->value(), 500.0, 1e-9);
+  PeakPower wide(burst, at_seconds(0.0), at_seconds(100.0), at_seconds(4.0));
+  EXPECT_NEAR(wide.finish()->value(), 200.0, 1e-9);
+  PeakPower of_short_run(burst, at_seconds(0.0), at_seconds(2.0), at_seconds(4.0));
+  EXPECT_NEAR(of_short_run.finish()->value(), 100.0, 1e-9);
 }
 
 }  // namespace

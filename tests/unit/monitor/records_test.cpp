@@ -8,13 +8,10 @@
 #include "joulescale/base/file.h"
 #include "joulescale/monitor/environment.h"
 #include "joulescale/monitor/hardware.h"
-#include "joulescale/monitor/journal.h"
 #include "joulescale/monitor/launch.h"
 #include "joulescale/monitor/merge.h"
-#include "joulescale/monitor/node_meter.h"
 #include "joulescale/record/run_json.h"
 
-#include "tests/support/counter_feed.h"
 #include "tests/support/temp_dir.h"
 
 namespace joulescale {
@@ -23,7 +20,6 @@ namespace {
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::ok_reading;
 using testing::TempDir;
 
 GroupEnergy group_of(const std::string& group,
@@ -97,6 +93,34 @@ TEST(MergeRun, AddsNodesAndCountsEachGpuOnce) {
   EXPECT_NEAR(run.power.mean->value(), 1300.0 / 11.0, 1e-9);
 }
 
+TEST(MergeRun, CountsASourceOnceANode) {
+  NodeReport a = report_of("boot-1", 0, 0);  // two containers on one node, each elected its sampler
+  a.groups = {group_of("package-0", "cpu", 90.0, Provenance::kMeasured)};
+  NodeReport b = report_of("boot-1", 1, 0);
+  b.groups = {group_of("package-0", "cpu", 100.0, Provenance::kMeasured)};
+  b.groups.push_back(group_of("package-0", "cpu_core", 60.0, Provenance::kMeasured));
+  b.groups.back().counted = false;
+  NodeReport c = report_of("boot-2", 2, 0);
+  c.groups = {group_of("package-0", "cpu", 70.0, Provenance::kMeasured)};
+  const RunRecord run = merge_run(launch_of(), std::vector{a, b, c});
+  EXPECT_DOUBLE_EQ(run.energy.total->value(), 170.0);
+  EXPECT_THAT(run.flags, ElementsAre("duplicate_source"));
+  EXPECT_DOUBLE_EQ(run.energy.components.at("cpu_core").energy.value(), 60.0);
+  const RunRecord swapped = merge_run(launch_of(), std::vector{b, c, a});
+  EXPECT_DOUBLE_EQ(swapped.energy.total->value(), 170.0);
+}
+
+TEST(MergeRun, StatusOfAKilledRankIsNotMadeUp) {
+  NodeReport lost = report_of("a", 0, 0);
+  lost.part.ranks.front().exit_status.reset();
+  const NodeReport good = report_of("b", 1, 0);
+  const RunRecord unknown = merge_run(launch_of(), std::vector{lost, good});
+  EXPECT_FALSE(unknown.exit_status.has_value());
+  EXPECT_FALSE(unknown.signal.has_value());
+  const RunRecord failed = merge_run(launch_of(), std::vector{lost, report_of("b", 1, 7)});
+  EXPECT_EQ(failed.exit_status, 7);
+}
+
 TEST(MergeRun, WithoutGpuTheRanksAreTheDevices) {
   NodeReport report = report_of("a", 0, 0);
   EXPECT_EQ(merge_run(launch_of(), std::vector{report}).devices.count, 1);
@@ -129,7 +153,7 @@ TEST(FinishRun, IsIdempotentAndWaitsForAllRanks) {
   const RunDirectory run{directory / "run"};
   LaunchInfo launch = launch_of();
   launch.expected_ranks = 2;
-  ASSERT_TRUE(create_run_directory(run.path, "x", launch).ok());
+  ASSERT_TRUE(join_launch(run.path, "x", launch, 0).ok());
   const NodeDirectory a = create_node_directory(run, "a").value();
   ASSERT_TRUE(write_file_atomic(a.report(), format_node_report(report_of("a", 0, 0))).ok());
   const auto early = finish_run(run.path);
@@ -146,22 +170,6 @@ TEST(FinishRun, IsIdempotentAndWaitsForAllRanks) {
   EXPECT_EQ(read_file(run.run_file()).value(), first);
 }
 
-TEST(RunDirectory, RefusesForeignDirectoriesAndNumbersDefaults) {
-  const TempDir directory;
-  std::ofstream(directory / "mine") << "x";
-  for (const auto& path : {directory.path(), directory / "mine", directory / "mine/below"}) {
-    const auto refused = create_run_directory(path, "x", launch_of());
-    ASSERT_FALSE(refused.ok()) << path;
-    EXPECT_EQ(exit_status_of(refused.error()), 2);
-  }
-  const auto made = create_run_directory(directory / "a/b", "x", launch_of());
-  ASSERT_TRUE(made.ok());
-  EXPECT_EQ(std::filesystem::status(made->path).permissions(), std::filesystem::perms::owner_all);
-  const auto launch = parse_launch(read_file(made->launch_file()).value());
-  ASSERT_TRUE(launch.ok());
-  EXPECT_EQ(launch->command, launch_of().command);
-}
-
 TEST(Environment, RecordsTheAllowListAndNoSecrets) {
   const EnvironmentMap recorded = recordable_environment({{"SLURM_JOB_ID", "7"},
                                                           {"SLURM_JWT", "eyJ"},
@@ -174,34 +182,6 @@ TEST(Environment, RecordsTheAllowListAndNoSecrets) {
             (EnvironmentMap{{"SLURM_JOB_ID", "7"}, {"OMP_NUM_THREADS", "2"}, {"HOSTNAME", "h"}}));
 }
 
-TEST(Environment, FindsTheInnermostLauncher) {
-  EXPECT_FALSE(detect_launcher({{"SLURM_NTASKS", "8"}, {"SLURM_PROCID", "0"}}));  // batch script
-  EXPECT_FALSE(detect_launcher({{"WORLD_SIZE", "many"}, {"RANK", "0"}}));
-  const auto step = detect_launcher({{"SLURM_PROCID", "3"}, {"SLURM_STEP_NUM_TASKS", "4"}});
-  ASSERT_TRUE(step.has_value());
-  EXPECT_EQ(step->launcher, "slurm");
-  EXPECT_EQ(step->world_size, 4);
-  const auto both = detect_launcher({{"RANK", "1"},
-                                     {"WORLD_SIZE", "2"},
-                                     {"LOCAL_WORLD_SIZE", "1"},
-                                     {"SLURM_PROCID", "3"},
-                                     {"SLURM_STEP_NUM_TASKS", "4"}});
-  EXPECT_EQ(both->launcher, "torchrun");
-  EXPECT_EQ(both->local_size, 1);
-}
-
-TEST(Environment, KnowsWrappedLaunchers) {
-  using Command = std::vector<std::string>;
-  EXPECT_TRUE(is_wrapped_launcher(Command{"/usr/bin/srun", "-N2", "x"}));
-  EXPECT_TRUE(is_wrapped_launcher(Command{"mpirun", "x"}));
-  EXPECT_TRUE(is_wrapped_launcher(Command{"torchrun", "--nnodes=2", "x"}));
-  EXPECT_TRUE(
-      is_wrapped_launcher(Command{"python", "-m", "torch.distributed.run", "--nnodes", "2"}));
-  EXPECT_FALSE(is_wrapped_launcher(Command{"torchrun", "--nproc-per-node=2", "x"}));
-  EXPECT_FALSE(is_wrapped_launcher(Command{"torchrun", "--nnodes", "1", "x"}));
-  EXPECT_FALSE(is_wrapped_launcher(Command{"python", "train.py"}));
-}
-
 TEST(Hardware, CountsSocketsAndCores) {
   const HardwareRecord hardware = parse_cpuinfo(
       "model name\t: CPU X\nphysical id\t: 0\ncore id\t: 0\n\n"
@@ -212,66 +192,6 @@ TEST(Hardware, CountsSocketsAndCores) {
   EXPECT_EQ(hardware.sockets, 2);
   EXPECT_EQ(hardware.cores, 3);
   EXPECT_FALSE(parse_cpuinfo("").sockets.has_value());
-}
-
-/// Feeds a journal into a meter, as recovering does.
-class Replay final : public JournalVisitor {
- public:
-  void on_sensor(std::size_t, Nanoseconds period, const std::vector<Channel>& channels) override {
-    meter.add_sensor(channels, period);
-  }
-  void on_readings(std::size_t sensor, const std::vector<RawReading>& readings) override {
-    meter.add(sensor, readings);
-  }
-  void on_missed(std::size_t sensor, std::uint64_t count) override {
-    meter.add_missed(sensor, count);
-  }
-  void on_begin(Nanoseconds time) override { begin = time; }
-  void on_end(Nanoseconds time, bool by_signal, int status) override {
-    end = time;
-    ended_by_signal = by_signal;
-    end_status = status;
-  }
-  NodeMeter meter;
-  Nanoseconds begin{0};
-  Nanoseconds end{0};
-  bool ended_by_signal = false;
-  int end_status = -1;
-};
-
-TEST(Journal, ReplayGivesTheSameEnergy) {
-  const TempDir directory;
-  NodeMeter live;
-  const std::vector<Channel> channels = {testing::counter_channel(1'000'000'000),
-                                         testing::power_channel()};
-  live.add_sensor(channels, std::chrono::milliseconds(100));
-  JournalWriter journal = JournalWriter::create(directory / "journal").value();
-  ASSERT_TRUE(journal.sensor(0, std::chrono::milliseconds(100), channels).ok());
-  ASSERT_TRUE(journal.begin(testing::at_seconds(100.0)).ok());
-  for (int i = 0; i < 100; ++i) {
-    const std::vector<RawReading> readings = {
-        ok_reading(100.0 + 0.1 * i, static_cast<std::uint64_t>(i) * 20'000'000 % 1'000'000'000),
-        ok_reading(100.0 + 0.1 * i, 100'000)};
-    live.add(0, readings);
-    ASSERT_TRUE(journal.readings(0, readings).ok());
-  }
-  ASSERT_TRUE(journal.missed(0, 3).ok());
-  live.add_missed(0, 3);
-  ASSERT_TRUE(journal.end(testing::at_seconds(109.9), true, 9).ok());
-  ASSERT_TRUE(journal.sync().ok());
-  Replay replay;
-  EXPECT_EQ(read_journal(directory / "journal", replay).value(), 0U);
-  EXPECT_TRUE(replay.ended_by_signal);
-  EXPECT_EQ(replay.end_status, 9);
-  const NodeEnergy expected = live.finish(replay.begin, replay.end);
-  const NodeEnergy replayed = replay.meter.finish(replay.begin, replay.end);
-  ASSERT_EQ(replayed.groups.size(), expected.groups.size());
-  for (std::size_t i = 0; i < expected.groups.size(); ++i) {
-    EXPECT_EQ(replayed.groups[i].energy.energy, expected.groups[i].energy.energy);
-    EXPECT_EQ(replayed.groups[i].energy.uncertainty, expected.groups[i].energy.uncertainty);
-  }
-  EXPECT_EQ(replayed.sources[0].wraps, 1U);
-  EXPECT_EQ(replayed.sources[0].missed, 3U);
 }
 
 }  // namespace

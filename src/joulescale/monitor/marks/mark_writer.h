@@ -4,10 +4,12 @@
 //
 // Frames (base/frame_log.h, magic kMarksMagic); times are CLOCK_MONOTONIC nanoseconds:
 //   kProcess   u32 pid, i64 start time
-//   kRank      u32 rank, u32 world size, text device kind ("cpu_rank", "gpu"), text device UUID or
-//   "" kName      u32 id, text name: introduces a region kBegin     u32 region id, i64 time kEnd
-//   u32 region id, i64 time kCounter   u8 counter, u64 increment, i64 time kTraining  text: a JSON
-//   object with keys of run.json's `training`; later frames replace earlier keys
+//   kRank      u32 rank, u32 world size, text device kind ("cpu_rank", "gpu"), text UUID or ""
+//   kName      u32 id, text name: introduces a region
+//   kBegin     u32 region id, i64 time
+//   kEnd       u32 region id, i64 time
+//   kCounter   u8 counter, u64 increment, i64 time
+//   kTraining  text: a JSON object with keys of run.json's `training`; later frames replace keys
 #pragma once
 
 #include <chrono>

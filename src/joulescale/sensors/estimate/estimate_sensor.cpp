@@ -91,7 +91,9 @@ EstimateSensor::EstimateSensor(std::filesystem::path root,
 
 Result<void> EstimateSensor::open() {
   close();
-  opened_ = clock_.monotonic_now();
+  if (!may_read("estimate")) {
+    return {};
+  }
   if (domains_.contains(Domain::kCpu)) {
     open_cpu();
   }
@@ -115,8 +117,7 @@ void EstimateSensor::open_cpu() {
   const Watts thread_idle = options_.cpu_thread_active * options_.cpu_idle_fraction;
   cpu_idle_ = thread_idle * threads;
   cpu_busy_extra_ = options_.cpu_thread_active - thread_idle;
-  busy_base_s_ = static_cast<double>(times->busy_ticks) / ticks_per_second();
-  busy_last_s_ = busy_base_s_;
+  busy_last_s_ = static_cast<double>(times->busy_ticks) / ticks_per_second();
   channels_.push_back(estimate_channel(
       Domain::kCpu,
       {{"model", "idle power x time + (active - idle power of a thread) x busy thread seconds"},
@@ -162,8 +163,8 @@ RawReading EstimateSensor::read_cpu() noexcept {
   reading.after = clock_.monotonic_now();
   if (busy) {
     busy_last_s_ = std::max(busy_last_s_, *busy);  // a CPU taken offline lowers the kernel's sum
-    const Joules energy = cpu_idle_ * to_seconds(reading.after - opened_) +
-                          cpu_busy_extra_ * Seconds(busy_last_s_ - busy_base_s_);
+    const Joules energy =
+        cpu_idle_ * to_seconds(reading.after) + cpu_busy_extra_ * Seconds(busy_last_s_);
     reading.raw = microjoules(energy);
     reading.status = ReadStatus::kOk;
   }
@@ -172,10 +173,11 @@ RawReading EstimateSensor::read_cpu() noexcept {
 
 RawReading EstimateSensor::read_ram() const noexcept {
   const Nanoseconds now = clock_.monotonic_now();
-  return {ReadStatus::kOk, microjoules(ram_ * to_seconds(now - opened_)), now, now};
+  return {ReadStatus::kOk, microjoules(ram_ * to_seconds(now)), now, now};
 }
 
 void EstimateSensor::close() noexcept {
+  forget_claims();
   channels_.clear();
   notes_.clear();
 }

@@ -29,6 +29,7 @@ int guess_memory_modules(std::uint64_t memory_bytes);
 /// Full weight for the first 4 modules, 0.9 for 5-8, 0.8 for 9-16, 0.7 beyond.
 Watts estimate_memory_power(int modules, bool arm);
 
+/// Its counters start with the machine, as real ones do: another process may go on reading them.
 class EstimateSensor final : public Sensor {
  public:
   /// `domains`: those to estimate, of kCpu and kDram. `root` stands for "/".
@@ -57,10 +58,8 @@ class EstimateSensor final : public Sensor {
   Clock& clock_;
   std::vector<Channel> channels_;
   std::vector<std::string> notes_;
-  Nanoseconds opened_{0};
   Watts cpu_idle_;
   Watts cpu_busy_extra_;  // for each busy thread, above idle
-  double busy_base_s_ = 0.0;
   double busy_last_s_ = 0.0;
   Watts ram_;
 };

@@ -97,6 +97,9 @@ Result<void> NvmlSensor::open() {
     return {};
   }
   library_.reset();
+  if (!elsewhere().empty()) {
+    return {};
+  }
   const std::string reasons = fmt::format("{}", fmt::join(notes_, "; "));
   if (devices_.empty()) {
     return Error(ErrorCode::kUnavailable, "the NVIDIA driver lists no GPU");
@@ -150,7 +153,8 @@ Result<void> NvmlSensor::find_devices() {
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     devices_[i].visible = std::ranges::find(visible.indices, i) != visible.indices.end();
     devices_[i].measured = false;
-    if (handles[i] != nullptr && (devices_[i].visible || all_devices_)) {
+    if (handles[i] != nullptr && (devices_[i].visible || all_devices_) &&
+        may_read(devices_[i].uuid)) {
       add_channels(handles[i], devices_[i]);
     }
   }
@@ -215,6 +219,7 @@ void NvmlSensor::read(std::span<RawReading> out) noexcept {
 }
 
 void NvmlSensor::close() noexcept {
+  forget_claims();
   channels_.clear();
   channel_device_.clear();
   devices_.clear();

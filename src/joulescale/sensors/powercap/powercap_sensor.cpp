@@ -102,6 +102,9 @@ Result<void> PowercapSensor::open() {
                              (root_ / "sys/class/powercap").native(),
                              fmt::join(notes_, "; ")));
   }
+  if (!may_read("powercap")) {
+    return {};
+  }
   drop_mirrored_dies();
   make_channels();
   const auto periods = probe_update_periods(*this, clock_, kProbeInterval, kProbeLimit);
@@ -180,6 +183,7 @@ void PowercapSensor::read(std::span<RawReading> out) noexcept {
 }
 
 void PowercapSensor::close() noexcept {
+  forget_claims();
   zones_.clear();
   channels_.clear();
   notes_.clear();

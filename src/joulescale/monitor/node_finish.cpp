@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "joulescale/monitor/node_finish.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "joulescale/base/file.h"
+#include "joulescale/monitor/marks_summary.h"
+#include "joulescale/monitor/node_replay.h"
+
+namespace joulescale {
+namespace {
+
+constexpr Nanoseconds kLeastPeakWindow = std::chrono::milliseconds(200);
+
+struct NodeTimes {
+  Nanoseconds begin{0};  // of the first command
+  Nanoseconds end{0};    // of the last one
+};
+
+void add_hardware(const HardwareRecord& from, HardwareRecord& into) {
+  if (!into.gpu_model) {
+    into.gpu_model = from.gpu_model;
+    into.driver = from.driver;
+  }
+  if (from.gpus_per_node) {
+    into.gpus_per_node = std::max(into.gpus_per_node.value_or(0), *from.gpus_per_node);
+  }
+}
+
+void add_overhead(const OverheadRecord& from, OverheadRecord& into) {
+  if (from.cpu_time) {
+    into.cpu_time = into.cpu_time.value_or(Seconds(0.0)) + *from.cpu_time;
+  }
+  if (from.peak_rss_bytes) {
+    into.peak_rss_bytes = into.peak_rss_bytes.value_or(0) + *from.peak_rss_bytes;
+  }
+}
+
+NodeTimes times_of(const std::vector<RankRecordFile>& ranks) {
+  NodeTimes times{Nanoseconds::max(), Nanoseconds(0)};
+  for (const RankRecordFile& rank : ranks) {
+    times.begin = std::min(times.begin, rank.began.value_or(times.begin));
+    times.end = std::max(times.end, rank.ended.value_or(Nanoseconds(0)));
+  }
+  times.begin = std::min(times.begin, times.end);
+  return times;
+}
+
+/// What all journals of the node say.
+Result<NodeMeter> replay_journals(const NodeDirectory& node, const NodeTimes& times) {
+  JOULESCALE_TRY_ASSIGN(NodeReplay replay, NodeReplay::open(node));
+  NodeMeter meter(NodeMeter::Keep::kTotals);
+  meter.keep_begin(times.begin);
+  while (true) {
+    JOULESCALE_TRY_ASSIGN(const bool more, replay.feed(meter));
+    if (!more) {
+      return meter;
+    }
+  }
+}
+
+}  // namespace
+
+Result<std::vector<RankRecordFile>> read_rank_records(const RunDirectory& directory,
+                                                      const std::string& node_directory) {
+  std::vector<RankRecordFile> records;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(directory.ranks(), error);
+  for (const std::filesystem::directory_iterator end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().extension() != ".json") {
+      continue;
+    }
+    JOULESCALE_TRY_ASSIGN(const std::string text, read_file(entry->path()));
+    if (text.empty()) {
+      continue;
+    }
+    auto record = parse_rank_record(text);
+    if (!record) {
+      return std::move(record).error().with_context(entry->path().native());
+    }
+    if (node_directory.empty() || record->node_directory == node_directory) {
+      records.push_back(std::move(record).value());
+    }
+  }
+  if (error) {
+    return Error(
+        ErrorCode::kIo,
+        fmt::format("'{}' cannot be read: {}", directory.ranks().native(), error.message()));
+  }
+  std::ranges::sort(records, {}, &RankRecordFile::rank);
+  return records;
+}
+
+Result<NodeReport> make_node_report(const LaunchInfo& launch,
+                                    const NodeDirectory& node,
+                                    const std::vector<RankRecordFile>& ranks,
+                                    LiveMeter* live,
+                                    std::vector<std::string>& notes) {
+  const NodeTimes times = times_of(ranks);
+  NodeEnergy energy;
+  if (live != nullptr) {
+    energy = live->meter.finish(times.begin, times.end);
+  } else {
+    JOULESCALE_TRY_ASSIGN(NodeMeter meter, replay_journals(node, times));
+    energy = meter.finish(times.begin, times.end);
+  }
+  std::optional<NodeTimeline> timeline;
+  if (live == nullptr || live->journal_is_whole) {
+    JOULESCALE_TRY_ASSIGN(timeline, NodeTimeline::open(node, energy, times.begin, times.end));
+  }
+  std::optional<PeakPower> peak;
+  if (timeline) {
+    peak.emplace(
+        *timeline, times.begin, times.end, std::max(2 * energy.resolution, kLeastPeakWindow));
+  }
+  MarksSummary marks =
+      summarise_marks(node.marks(), peak ? &*peak : nullptr, times.begin, times.end);
+  notes.insert(notes.end(), marks.notes.begin(), marks.notes.end());
+
+  NodeReport report;
+  report.identity = ranks.front().facts.identity;
+  report.groups = std::move(energy.groups);
+  report.registered_ranks = marks.registered_ranks;
+  RunRecord& part = report.part;
+  part.id = launch.id;
+  part.started_at = launch.started_at;
+  part.launch = {launch.key, launch.launcher};
+  part.nodes = ranks.front().facts.part.nodes;
+  part.duration = to_seconds(times.end - times.begin);
+  part.sources = std::move(energy.sources);
+  part.power.mean = energy.mean_power;
+  part.power.peak = peak ? peak->finish() : std::nullopt;
+  part.regions = std::move(marks.regions);
+  part.training = std::move(marks.training);
+  part.hardware = ranks.front().facts.part.hardware;
+  std::set<std::string> flags(energy.flags.begin(), energy.flags.end());
+  std::set<std::string> gpus;
+  for (const RankRecordFile& rank : ranks) {
+    const RunRecord& facts = rank.facts.part;
+    flags.insert(facts.flags.begin(), facts.flags.end());
+    gpus.insert(rank.facts.gpus.begin(), rank.facts.gpus.end());
+    part.ranks.insert(part.ranks.end(), facts.ranks.begin(), facts.ranks.end());
+    add_hardware(facts.hardware, part.hardware);
+    add_overhead(facts.overhead, part.overhead);
+  }
+  part.flags.assign(flags.begin(), flags.end());
+  report.gpus.assign(gpus.begin(), gpus.end());
+  if (const int seen = static_cast<int>(gpus.size()); seen > 0) {
+    part.hardware.gpus_per_node = std::max(part.hardware.gpus_per_node.value_or(0), seen);
+  }
+  return report;
+}
+
+}  // namespace joulescale

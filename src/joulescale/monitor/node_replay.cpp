@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "joulescale/monitor/node_replay.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "joulescale/monitor/journal.h"
+
+namespace joulescale {
+
+/// One journal with the next of its blocks at hand.
+class NodeReplay::Journal final : public JournalVisitor {
+ public:
+  explicit Journal(JournalReader reader) : reader_(std::move(reader)) {}
+
+  /// Reads up to the next block of readings; declares sensors to the meter on the way.
+  Result<void> load(NodeMeter& meter) {
+    meter_ = &meter;
+    rows_.clear();
+    while (rows_.empty() && !ended_) {
+      JOULESCALE_TRY_ASSIGN(const bool more, reader_.next(*this));
+      ended_ = !more;
+    }
+    loaded_ = true;
+    return {};
+  }
+  void feed(NodeMeter& meter) {
+    for (const auto& [sensor, row] : rows_) {
+      meter.add(sensor, row);
+    }
+    loaded_ = false;
+  }
+  bool loaded() const { return loaded_; }
+  /// Of the block at hand; nothing at the end.
+  std::optional<Nanoseconds> time() const {
+    return rows_.empty() ? std::nullopt : std::optional(rows_.front().second.front().before);
+  }
+
+  void on_sensor(std::size_t number,
+                 Nanoseconds sample_period,
+                 const std::vector<Channel>& channels) override {
+    sensors_[number] = meter_->add_sensor(channels, sample_period);
+  }
+  void on_readings(std::size_t sensor, const std::vector<RawReading>& readings) override {
+    if (const auto found = sensors_.find(sensor); found != sensors_.end() && !readings.empty()) {
+      rows_.emplace_back(found->second, readings);
+    }
+  }
+  void on_missed(std::size_t sensor, std::uint64_t count) override {
+    if (const auto found = sensors_.find(sensor); found != sensors_.end()) {
+      meter_->add_missed(found->second, count);
+    }
+  }
+  void on_begin(Nanoseconds) override {}
+  void on_end(Nanoseconds, bool, int) override {}
+
+ private:
+  JournalReader reader_;
+  NodeMeter* meter_ = nullptr;
+  std::map<std::size_t, std::size_t> sensors_;  // the journal's numbers to the meter's
+  std::vector<std::pair<std::size_t, std::vector<RawReading>>> rows_;
+  bool loaded_ = false;
+  bool ended_ = false;
+};
+
+NodeReplay::NodeReplay() = default;
+NodeReplay::NodeReplay(NodeReplay&&) noexcept = default;
+NodeReplay& NodeReplay::operator=(NodeReplay&&) noexcept = default;
+NodeReplay::~NodeReplay() = default;
+
+Result<NodeReplay> NodeReplay::open(const NodeDirectory& node) {
+  NodeReplay replay;
+  for (const std::filesystem::path& file : node.journals()) {
+    JOULESCALE_TRY_ASSIGN(JournalReader reader, JournalReader::open(file));
+    replay.journals_.push_back(std::make_unique<Journal>(std::move(reader)));
+  }
+  return replay;
+}
+
+Result<bool> NodeReplay::feed(NodeMeter& meter) {
+  Journal* next = nullptr;
+  for (const auto& journal : journals_) {
+    if (!journal->loaded()) {
+      JOULESCALE_TRY(journal->load(meter));
+    }
+    if (journal->time() && (next == nullptr || *journal->time() < *next->time())) {
+      next = journal.get();
+    }
+  }
+  if (next == nullptr) {
+    return false;
+  }
+  next->feed(meter);
+  return true;
+}
+
+NodeTimeline::NodeTimeline(NodeReplay replay,
+                           const NodeEnergy& energy,
+                           Nanoseconds begin,
+                           Nanoseconds end)
+    : replay_(std::move(replay)),
+      channels_(energy.counted),
+      has_measured_(!std::ranges::all_of(channels_, &CountedChannel::estimated)),
+      has_estimated_(std::ranges::any_of(channels_, &CountedChannel::estimated)),
+      resolution_(energy.resolution),
+      end_(end),
+      now_(begin) {}
+
+Result<NodeTimeline> NodeTimeline::open(const NodeDirectory& node,
+                                        const NodeEnergy& energy,
+                                        Nanoseconds begin,
+                                        Nanoseconds end) {
+  JOULESCALE_TRY_ASSIGN(NodeReplay replay, NodeReplay::open(node));
+  NodeTimeline timeline(std::move(replay), energy, begin, end);
+  timeline.at(begin);
+  timeline.at_begin_ = timeline.sum_at(begin);
+  return timeline;
+}
+
+/// Whether every channel that still gives points has one at or after the time.
+bool NodeTimeline::is_reached(Nanoseconds time) const {
+  return std::ranges::all_of(channels_, [&](const CountedChannel& channel) {
+    const EnergyCurve* curve = meter_.curve(channel);
+    const bool has_points = curve != nullptr && !curve->empty();
+    return time < channel.first_point ||
+           (has_points && curve->back().time >= std::min(time, channel.last_point));
+  });
+}
+
+NodeJoules NodeTimeline::sum_at(Nanoseconds time) const {
+  NodeJoules sum;
+  for (const CountedChannel& channel : channels_) {
+    if (const EnergyCurve* curve = meter_.curve(channel)) {
+      (channel.estimated ? sum.estimated : sum.measured) += curve->at(time);
+    }
+  }
+  return sum;
+}
+
+NodeJoules NodeTimeline::at(Nanoseconds time) {
+  now_ = std::clamp(time, now_, std::max(now_, end_));
+  while (!replayed_ && !is_reached(now_)) {
+    const auto more = replay_.feed(meter_);
+    failed_ = failed_ || !more;
+    if (!more || !*more) {
+      meter_.close(end_);
+      replayed_ = true;
+    }
+  }
+  meter_.forget_before(now_);
+  const NodeJoules sum = sum_at(now_);
+  return {sum.measured - at_begin_.measured, sum.estimated - at_begin_.estimated};
+}
+
+}  // namespace joulescale

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "joulescale/monitor/rank_record.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "joulescale/base/text.h"
+
+namespace joulescale {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Error wrong(std::string_view key) {
+  return Error(ErrorCode::kCorruptData, fmt::format("'{}' is missing or of the wrong kind", key));
+}
+
+/// Absent is no error, another type is.
+bool get_time(const Json& json, const char* key, std::optional<Nanoseconds>& time) {
+  if (!json.contains(key)) {
+    return true;
+  }
+  if (!json[key].is_number_integer() || json[key].get<std::int64_t>() < 0) {
+    return false;
+  }
+  time = Nanoseconds(json[key].get<std::int64_t>());
+  return true;
+}
+
+}  // namespace
+
+std::string format_rank_record(const RankRecordFile& record) {
+  Json json = Json::object();
+  json["schema"] = kRankSchema;
+  json["rank"] = record.rank;
+  json["node_directory"] = to_valid_utf8(record.node_directory);
+  json["pid"] = record.pid;
+  if (record.began) {
+    json["began_ns"] = record.began->count();
+  }
+  if (record.ended) {
+    json["ended_ns"] = record.ended->count();
+  }
+  json["facts"] = Json::parse(format_node_report(record.facts));
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<RankRecordFile> parse_rank_record(std::string_view text) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) {
+    return Error(ErrorCode::kCorruptData, "not a JSON object (truncated or damaged)");
+  }
+  RankRecordFile record;
+  if (!json.contains("schema") || json["schema"] != kRankSchema) {
+    return wrong("schema");
+  }
+  if (!json.contains("rank") || !json["rank"].is_number_integer()) {
+    return wrong("rank");
+  }
+  record.rank = json["rank"].get<int>();
+  if (!json.contains("node_directory") || !json["node_directory"].is_string()) {
+    return wrong("node_directory");
+  }
+  record.node_directory = json["node_directory"].get<std::string>();
+  if (!json.contains("pid") || !json["pid"].is_number_integer()) {
+    return wrong("pid");
+  }
+  record.pid = json["pid"].get<pid_t>();
+  if (!get_time(json, "began_ns", record.began)) {
+    return wrong("began_ns");
+  }
+  if (!get_time(json, "ended_ns", record.ended)) {
+    return wrong("ended_ns");
+  }
+  if (!json.contains("facts")) {
+    return wrong("facts");
+  }
+  auto facts = parse_node_report(json["facts"].dump());
+  if (!facts) {
+    return std::move(facts).error().with_context("facts");
+  }
+  record.facts = std::move(facts).value();
+  return record;
+}
+
+}  // namespace joulescale

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the monitor of one rank tells of itself: ranks/<rank>.json, empty when the rank is claimed,
+// filled in at the start, complete at the end. From these, the journals and the marks anyone can
+// write the node's report again.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "joulescale/base/clock.h"
+#include "joulescale/base/error.h"
+#include "joulescale/monitor/node_report.h"
+
+namespace joulescale {
+
+inline constexpr std::string_view kRankSchema = "joulescale.rank/1";
+
+struct RankRecordFile {
+  int rank = 0;
+  std::string node_directory;  // the name below nodes/
+  pid_t pid = 0;               // of the monitor
+  /// The command's own times, CLOCK_MONOTONIC of the node. `ended` absent: it runs, or its monitor
+  /// was killed.
+  std::optional<Nanoseconds> began;
+  std::optional<Nanoseconds> ended;
+  /// identity; of `part`: host, the rank's own entry in `ranks`, hardware, overhead, flags, GPUs.
+  NodeReport facts;
+};
+
+std::string format_rank_record(const RankRecordFile& record);
+/// Errors (kCorruptData) name the key.
+Result<RankRecordFile> parse_rank_record(std::string_view text);
+
+}  // namespace joulescale

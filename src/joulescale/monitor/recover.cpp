@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "joulescale/monitor/recover.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "joulescale/base/file.h"
+#include "joulescale/monitor/environment.h"
+#include "joulescale/monitor/journal.h"
+#include "joulescale/monitor/launch.h"
+#include "joulescale/monitor/merge.h"
+#include "joulescale/monitor/node_finish.h"
+#include "joulescale/monitor/source_claims.h"
+#include "joulescale/record/run_json.h"
+
+namespace joulescale {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A journal that changed this recently belongs to a monitor that may still run, on another node.
+constexpr std::chrono::seconds kStillWritten{10};
+
+/// When the rank's command ran, as its journal tells.
+class CommandTimes final : public JournalVisitor {
+ public:
+  void on_sensor(std::size_t, Nanoseconds, const std::vector<Channel>&) override {}
+  void on_readings(std::size_t, const std::vector<RawReading>& readings) override {
+    for (const RawReading& reading : readings) {
+      last = std::max(last, reading.after);
+    }
+  }
+  void on_missed(std::size_t, std::uint64_t) override {}
+  void on_begin(Nanoseconds time) override { begin = time; }
+  void on_end(Nanoseconds time, bool by_signal, int status) override {
+    end = time;
+    (by_signal ? signal : exit_status) = status;
+  }
+
+  std::optional<Nanoseconds> begin;
+  std::optional<Nanoseconds> end;
+  std::optional<int> exit_status;
+  std::optional<int> signal;
+  Nanoseconds last{0};
+};
+
+/// Whether a process of this node has the number and the name of our program.
+bool is_monitor(pid_t pid) {
+  const auto own = read_file("/proc/self/comm", 4096);
+  const auto other = read_file(fmt::format("/proc/{}/comm", pid), 4096);
+  return own && other && *own == *other;
+}
+
+bool may_still_run(const RankRecordFile& rank, const fs::path& journal, const std::string& here) {
+  if (rank.facts.identity == here) {
+    return is_monitor(rank.pid);
+  }
+  std::error_code error;
+  const auto changed = fs::last_write_time(journal, error);
+  return !error && fs::file_time_type::clock::now() - changed < kStillWritten;
+}
+
+/// Gives the rank the end that its monitor could not write.
+Result<void> end_rank(const NodeDirectory& node, RankRecordFile& rank) {
+  CommandTimes times;
+  JOULESCALE_TRY_ASSIGN([[maybe_unused]] const std::size_t torn,
+                        read_journal(node.journal(rank.rank), times));
+  rank.began = times.begin;
+  rank.ended = times.end.value_or(std::max(times.last, times.begin.value_or(times.last)));
+  RunRecord& part = rank.facts.part;
+  part.flags.emplace_back("recovered");
+  part.duration = to_seconds(*rank.ended - rank.began.value_or(*rank.ended));
+  part.ranks = {{rank.rank, rank.facts.identity, times.exit_status, times.signal, part.duration}};
+  return {};
+}
+
+Result<void> recover_node(const RunDirectory& directory,
+                          const LaunchInfo& launch,
+                          const std::string& name,
+                          std::vector<RankRecordFile> ranks) {
+  const NodeDirectory node{directory.nodes() / name};
+  const std::string here = node_identity(read_environment(environ), "/").identity;
+  for (RankRecordFile& rank : ranks) {
+    if (rank.ended) {
+      continue;
+    }
+    if (may_still_run(rank, node.journal(rank.rank), here)) {
+      return Error(ErrorCode::kUnavailable,
+                   fmt::format("'{}': rank {} still runs on {} (monitor's process {}); wait for it",
+                               directory.path.native(),
+                               rank.rank,
+                               name,
+                               rank.pid));
+    }
+    JOULESCALE_TRY(end_rank(node, rank));
+    JOULESCALE_TRY(
+        write_file_atomic(directory.rank_file(rank.rank), format_rank_record(rank), 0600));
+  }
+  std::vector<std::string> notes;
+  JOULESCALE_TRY_ASSIGN(const NodeReport report,
+                        make_node_report(launch, node, ranks, nullptr, notes));
+  SourceClaims::remove_files(launch.id);
+  return write_file_atomic(node.report(), format_node_report(report), 0600);
+}
+
+Result<LaunchInfo> launch_of(const RunDirectory& directory) {
+  const auto text = read_file(directory.launch_file());
+  if (!text) {
+    return Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("'{}' is no run directory: {}", directory.path.native(), text.error().text()));
+  }
+  auto launch = parse_launch(*text);
+  if (!launch) {
+    return Error(ErrorCode::kInvalidArgument,
+                 fmt::format("'{}': {}", directory.launch_file().native(), launch.error().text()));
+  }
+  return launch;
+}
+
+/// Writes the node.json of every node that has none or whose ranks were killed.
+Result<LaunchInfo> recover_nodes(const RunDirectory& directory) {
+  JOULESCALE_TRY_ASSIGN(const LaunchInfo launch, launch_of(directory));
+  JOULESCALE_TRY_ASSIGN(const auto records, read_rank_records(directory, ""));
+  std::map<std::string, std::vector<RankRecordFile>> nodes;
+  for (const RankRecordFile& record : records) {
+    nodes[record.node_directory].push_back(record);
+  }
+  for (auto& [name, ranks] : nodes) {
+    const bool ended = std::ranges::all_of(
+        ranks, [](const RankRecordFile& rank) { return rank.ended.has_value(); });
+    std::error_code error;
+    if (!ended || !fs::exists(NodeDirectory{directory.nodes() / name}.report(), error)) {
+      JOULESCALE_TRY(recover_node(directory, launch, name, std::move(ranks)));
+    }
+  }
+  return launch;
+}
+
+}  // namespace
+
+Result<RunRecord> recover_run(const fs::path& path) {
+  const RunDirectory directory{path};
+  JOULESCALE_TRY(recover_nodes(directory));
+  return finish_run(path, Missing::kAllowed);
+}
+
+Result<RunRecord> recover_merged(std::span<const fs::path> directories, const fs::path& output) {
+  std::error_code error;
+  if (fs::exists(output, error) && !fs::is_empty(output, error)) {
+    return Error(ErrorCode::kInvalidArgument,
+                 fmt::format("'{}' is not empty; choose another --output", output.native()));
+  }
+  std::optional<LaunchInfo> launch;
+  std::map<fs::path, std::string> reports;  // below nodes/
+  for (const fs::path& path : directories) {
+    const RunDirectory directory{path};
+    JOULESCALE_TRY_ASSIGN(const LaunchInfo part, recover_nodes(directory));
+    if (launch && launch->key != part.key) {
+      return Error(ErrorCode::kInvalidArgument,
+                   fmt::format("'{}' belongs to another launch ('{}', not '{}')",
+                               path.native(),
+                               part.key,
+                               launch->key));
+    }
+    launch = launch.value_or(part);
+    for (fs::directory_iterator entry(directory.nodes(), error), end; !error && entry != end;
+         entry.increment(error)) {
+      JOULESCALE_TRY_ASSIGN(std::string text, read_file(NodeDirectory{entry->path()}.report()));
+      if (!reports.emplace(entry->path().filename(), std::move(text)).second) {
+        return Error(ErrorCode::kInvalidArgument,
+                     fmt::format("'{}': node '{}' is in another of the directories too",
+                                 path.native(),
+                                 entry->path().filename().native()));
+      }
+    }
+  }
+  if (!launch) {
+    return Error(ErrorCode::kInvalidArgument, "no directory given");
+  }
+  const RunDirectory merged{output};
+  for (const auto& [name, text] : reports) {
+    fs::create_directories(merged.nodes() / name, error);
+    JOULESCALE_TRY(write_file_atomic(NodeDirectory{merged.nodes() / name}.report(), text, 0600));
+  }
+  JOULESCALE_TRY(write_file_atomic(merged.launch_file(), format_launch(*launch), 0600));
+  return finish_run(output, Missing::kAllowed);
+}
+
+}  // namespace joulescale

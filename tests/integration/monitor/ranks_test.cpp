@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several monitors of one launch on one node, as torchrun, mpirun or srun start them: they share
+// one record in which every source stands once.
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "tests/integration/monitor/live_counters.h"
+#include "tests/integration/monitor/monitor_harness.h"
+#include "tests/support/fake_nvml_dir.h"
+
+namespace joulescale::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr double kCpuWatts = 100.0;
+
+/// GPU-0 takes 100 W, GPU-1 200 W and so on.
+std::string four_gpus(Nanoseconds epoch) {
+  std::string scenario = fmt::format("epoch_ns {}\n", epoch.count());
+  for (int gpu = 0; gpu < 4; ++gpu) {
+    scenario +=
+        fmt::format("gpu GPU-{} NVIDIA Fake\nupdate_ms 20\npower 0:{}\n", gpu, 100 * (gpu + 1));
+  }
+  return scenario;
+}
+
+class MonitorRanks : public MonitorTest {
+ protected:
+  std::vector<std::string> options() const {
+    return {"--root", tree_.root().native(), "--nvml-library", fake_.library().native()};
+  }
+
+  std::unique_ptr<Program> start(int rank,
+                                 int world_size,
+                                 const std::vector<std::string>& command,
+                                 std::map<std::string, std::string> more = {}) const {
+    more.merge(torchrun_rank(rank, world_size));
+    return std::make_unique<Program>(monitor(options(), command),
+                                     ProgramOptions{.environment = std::move(more)});
+  }
+
+  OnePackage tree_;
+  LiveCounters live_{
+      tree_,
+      {{"intel-rapl:0", [](double t) { return static_cast<std::uint64_t>(kCpuWatts * 1e6 * t); }}},
+      std::chrono::milliseconds(2)};
+  FakeNvmlDir fake_{JOULESCALE_FAKE_NVML_DIR, four_gpus(system_clock().monotonic_now())};
+};
+
+TEST_F(MonitorRanks, FourRanksWithAGpuEachAreFourGpusEachOnce) {
+  std::vector<std::unique_ptr<Program>> ranks;
+  for (int rank = 0; rank < 4; ++rank) {
+    ranks.push_back(start(rank,
+                          4,
+                          {"sh", "-c", "sleep 2; exit " + std::to_string(rank == 2 ? 6 : 0)},
+                          {{"CUDA_VISIBLE_DEVICES", std::to_string(rank)}}));
+  }
+  for (int rank = 0; rank < 4; ++rank) {
+    EXPECT_EQ(ranks[static_cast<std::size_t>(rank)]->wait_status(), rank == 2 ? 6 : 0);
+  }
+  const RunRecord run = record();
+  EXPECT_EQ(run.devices.kind, "gpu");
+  EXPECT_EQ(run.devices.count, 4);
+  ASSERT_EQ(run.nodes.size(), 1U);
+  ASSERT_EQ(run.ranks.size(), 4U);
+  EXPECT_EQ(run.ranks[3].rank, 3);
+  EXPECT_EQ(run.exit_status, 6);
+  const double seconds = run.duration.value();
+  EXPECT_GE(seconds, 2.0);
+  const double late_j = live_.seconds_late() * kCpuWatts;
+  expect_energy(run.energy.components.at("gpu"), 1000.0 * seconds);
+  expect_energy(run.energy.components.at("cpu"), kCpuWatts * seconds, late_j);
+  EXPECT_THAT(run.energy.total_includes, ElementsAre("cpu", "gpu"));
+  EXPECT_THAT(run.flags, Not(Contains("duplicate_source")));
+  EXPECT_THAT(run.flags, Not(Contains("recovered")));
+  EXPECT_THAT(lock_files(run.id), IsEmpty());
+}
+
+TEST_F(MonitorRanks, TheSummaryComesOnceFromTheLastRank) {
+  const auto loud = [&](int rank) {
+    std::vector<std::string> arguments = monitor(options(), {"sleep", rank == 0 ? "0.2" : "1"});
+    arguments.erase(std::find(arguments.begin(), arguments.end(), "--quiet"));
+    return std::make_unique<Program>(arguments,
+                                     ProgramOptions{.environment = torchrun_rank(rank, 2)});
+  };
+  const auto first = loud(0);
+  const auto last = loud(1);
+  EXPECT_EQ(first->wait_status(), 0);
+  EXPECT_EQ(first->err(), "");
+  EXPECT_FALSE(std::filesystem::exists(run_directory() / "run.json"));
+  EXPECT_EQ(last->wait_status(), 0);
+  EXPECT_THAT(last->err(), HasSubstr("record: " + run_directory().native()));
+  EXPECT_EQ(record().ranks.size(), 2U);
+}
+
+TEST_F(MonitorRanks, AnotherRankGoesOnWhenTheSamplerIsKilled) {
+  const auto sampler = start(0, 2, {"sleep", "3"});
+  std::this_thread::sleep_for(600ms);  // it reads every source before the other comes
+  const auto other = start(1, 2, {"sleep", "3"});
+  std::this_thread::sleep_for(1s);
+  sampler->signal(SIGKILL);
+  sampler->wait();
+  EXPECT_EQ(other->wait_status(), 0);
+  EXPECT_FALSE(std::filesystem::exists(run_directory() / "run.json")) << "rank 0 has no end yet";
+
+  Program recover({joulescale(), "recover", run_directory().native()});
+  ASSERT_EQ(recover.wait_status(), 0) << recover.err();
+  const RunRecord run = record();
+  EXPECT_THAT(run.flags, Contains("recovered"));
+  EXPECT_FALSE(run.exit_status.has_value()) << "rank 0's is not known";
+  ASSERT_EQ(run.ranks.size(), 2U);
+  EXPECT_FALSE(run.ranks[0].exit_status.has_value());
+  EXPECT_EQ(run.ranks[1].exit_status, 0);
+  const double seconds = run.duration.value();
+  EXPECT_GE(seconds, 3.5) << "both ranks' time";
+  expect_energy(run.energy.components.at("gpu"), 1000.0 * seconds);
+  expect_energy(
+      run.energy.components.at("cpu"), kCpuWatts * seconds, live_.seconds_late() * kCpuWatts);
+  for (const SourceRecord& source : run.sources) {
+    EXPECT_EQ(source.resets, 0U) << source.name;
+  }
+  EXPECT_THAT(lock_files(run.id), IsEmpty());
+}
+
+TEST_F(MonitorRanks, ARankThatIsRegisteredIsRefused) {
+  const auto first = start(0, 2, {"sleep", "1"});
+  const auto other = start(1, 2, {"sleep", "1"});
+  ASSERT_TRUE(first->wait_status() == 0 && other->wait_status() == 0);
+  const auto again = start(1, 2, {"true"});
+  EXPECT_EQ(again->wait_status(), 2);
+  EXPECT_THAT(again->err(), HasSubstr("holds another launch"));
+  EXPECT_EQ(record().ranks.size(), 2U);
+}
+
+TEST_F(MonitorRanks, RequiredComponentsMayBeReadByAnotherRank) {
+  const auto first = start(0, 2, {"sleep", "1.5"});
+  std::this_thread::sleep_for(300ms);
+  std::vector<std::string> more = options();
+  more.insert(more.end(), {"--require", "cpu,gpu"});
+  Program second(monitor(more, {"true"}), ProgramOptions{.environment = torchrun_rank(1, 2)});
+  EXPECT_EQ(second.wait_status(), 0) << second.err();
+  EXPECT_EQ(first->wait_status(), 0);
+}
+
+TEST_F(MonitorRanks, ALaunchIdJoinsProcessesWithoutALauncher) {
+  std::vector<std::string> more = options();
+  more.insert(more.end(), {"--launch-id", "mine"});
+  Program first(monitor(more, {"sleep", "1.5"}));
+  std::this_thread::sleep_for(300ms);
+  Program second(monitor(more, {"sleep", "0.2"}));
+  EXPECT_EQ(second.wait_status(), 0) << second.err();
+  EXPECT_EQ(first.wait_status(), 0);
+  const RunRecord run = record();
+  EXPECT_EQ(run.ranks.size(), 2U);
+  expect_energy(run.energy.components.at("gpu"), 1000.0 * run.duration.value());
+}
+
+}  // namespace
+}  // namespace joulescale::testing

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// joulescale recover: what is left of runs whose monitor was killed.
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+#include <string>
+#include <thread>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "tests/integration/monitor/live_counters.h"
+#include "tests/integration/monitor/monitor_harness.h"
+
+namespace joulescale::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+namespace fs = std::filesystem;
+constexpr double kCpuWatts = 100.0;
+
+class MonitorRecover : public MonitorTest {
+ protected:
+  std::vector<std::string> measured(const std::vector<std::string>& command) const {
+    return monitor({"--root", tree_.root().native(), "--nvml-library", "/none.so"}, command);
+  }
+
+  OnePackage tree_;
+  LiveCounters live_{
+      tree_,
+      {{"intel-rapl:0", [](double t) { return static_cast<std::uint64_t>(kCpuWatts * 1e6 * t); }}},
+      std::chrono::milliseconds(2)};
+};
+
+TEST_F(MonitorRecover, KilledAtAnyMomentAtMostTheLastSecondIsLost) {
+  std::mt19937 random(20261201);
+  std::uniform_real_distribution<double> moment(0.02, 1.3);
+  const int kills = std::getenv("JOULESCALE_SOAK") != nullptr ? 200 : 20;
+  for (int kill = 0; kill < kills; ++kill) {
+    fs::remove_all(run_directory());
+    const double seconds = moment(random);
+    Program program(measured({"sleep", "2"}), {.new_session = true});
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+    program.signal(SIGKILL);
+    program.wait();
+    Program recover({joulescale(), "recover", run_directory().native()});
+    const int status = recover.wait_status();
+    if (!fs::exists(run_directory() / "ranks/0.json") ||
+        fs::file_size(run_directory() / "ranks/0.json") == 0) {
+      EXPECT_NE(status, 0) << "killed before it began; nothing to recover";
+      continue;
+    }
+    ASSERT_EQ(status, 0) << "killed after " << seconds << " s: " << recover.err();
+    const RunRecord run = record();
+    EXPECT_THAT(run.flags, Contains("recovered"));
+    EXPECT_FALSE(run.exit_status.has_value());
+    EXPECT_GE(run.duration.value(), seconds - 1.6) << "start-up, and at most the last second";
+    EXPECT_LE(run.duration.value(), seconds + 0.3);
+    if (run.duration.value() > 0.3) {
+      expect_energy(run.energy.components.at("cpu"),
+                    kCpuWatts * run.duration.value(),
+                    live_.seconds_late() * kCpuWatts);
+    }
+  }
+}
+
+TEST_F(MonitorRecover, AFinishedRunStaysAsItIs) {
+  Program program(measured({"sh", "-c", "exit 3"}));
+  ASSERT_EQ(program.wait_status(), 3);
+  std::ifstream before_file(run_directory() / "run.json");
+  const std::string before((std::istreambuf_iterator<char>(before_file)), {});
+  Program recover({joulescale(), "recover", run_directory().native()});
+  EXPECT_EQ(recover.wait_status(), 0) << recover.err();
+  std::ifstream after_file(run_directory() / "run.json");
+  EXPECT_EQ(std::string((std::istreambuf_iterator<char>(after_file)), {}), before);
+}
+
+TEST_F(MonitorRecover, ARunThatGoesOnIsLeftAlone) {
+  Program program(measured({"sleep", "1.5"}));
+  std::this_thread::sleep_for(700ms);
+  Program recover({joulescale(), "recover", run_directory().native()});
+  EXPECT_EQ(recover.wait_status(), 1);
+  EXPECT_THAT(recover.err(), HasSubstr("rank 0 still runs"));
+  EXPECT_EQ(program.wait_status(), 0);
+  EXPECT_EQ(record().exit_status, 0);
+}
+
+TEST_F(MonitorRecover, NodesOnDifferentFileSystemsMerge) {
+  for (const int rank : {0, 1}) {
+    auto environment = torchrun_rank(rank, 2);
+    environment["SLURMD_NODENAME"] = "node" + std::to_string(rank);
+    std::vector<std::string> arguments = measured({"sleep", "0.5"});
+    for (std::string& argument : arguments) {
+      if (argument == run_directory().native()) {
+        argument += std::to_string(rank);
+      }
+    }
+    Program program(arguments, {.environment = environment});
+    ASSERT_EQ(program.wait_status(), 0) << program.err();
+  }
+  const std::string first = run_directory().native() + "0";
+  const std::string second = run_directory().native() + "1";
+  Program merge({joulescale(), "recover", first, second, "--output", run_directory().native()});
+  ASSERT_EQ(merge.wait_status(), 0) << merge.err();
+  const RunRecord run = record();
+  ASSERT_EQ(run.nodes.size(), 2U);
+  ASSERT_EQ(run.ranks.size(), 2U);
+  EXPECT_EQ(run.exit_status, 0);
+  EXPECT_DOUBLE_EQ(run.energy.total->value(),
+                   run.nodes[0].energy->value() + run.nodes[1].energy->value());
+  Program again({joulescale(), "recover", first, second, "--output", run_directory().native()});
+  EXPECT_EQ(again.wait_status(), 2);
+  EXPECT_THAT(again.err(), HasSubstr("not empty"));
+  Program twice({joulescale(), "recover", first, first, "--output", (work_ / "other").native()});
+  EXPECT_EQ(twice.wait_status(), 2);
+  EXPECT_THAT(twice.err(), HasSubstr("in another of the directories too"));
+}
+
+TEST_F(MonitorRecover, WhatIsNoRunDirectoryIsSaid) {
+  Program missing({joulescale(), "recover", (work_ / "nothing").native()});
+  EXPECT_EQ(missing.wait_status(), 2);
+  EXPECT_THAT(missing.err(), HasSubstr("nothing/launch.json"));
+  fs::create_directories(run_directory());
+  std::ofstream(run_directory() / "launch.json") << "{";
+  Program broken({joulescale(), "recover", run_directory().native()});
+  EXPECT_EQ(broken.wait_status(), 2);
+  EXPECT_THAT(broken.err(), HasSubstr("launch.json"));
+}
+
+}  // namespace
+}  // namespace joulescale::testing

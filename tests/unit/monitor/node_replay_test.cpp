@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// A node's energy at any time, out of the journals of its ranks.
+#include "joulescale/monitor/node_replay.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "joulescale/monitor/journal.h"
+
+#include "tests/support/counter_feed.h"
+#include "tests/support/temp_dir.h"
+
+namespace joulescale {
+namespace {
+
+using testing::at_seconds;
+using testing::counter_channel;
+using testing::ok_reading;
+using testing::TempDir;
+
+constexpr Nanoseconds kPeriod = std::chrono::milliseconds(100);
+
+Channel package(int number) {
+  Channel channel = counter_channel(262'143'328'850);
+  channel.name = "powercap/package-" + std::to_string(number);
+  channel.overlap_group = "package-" + std::to_string(number);
+  return channel;
+}
+
+/// Package 0 takes 100 W and a wave, package 1 half of it.
+double package_joules(int number, double t) {
+  return (100.0 * t + 50.0 * (1.0 - std::cos(t))) / (number + 1);
+}
+
+class NodeReplayTest : public ::testing::Test {
+ protected:
+  NodeReplayTest() { std::filesystem::create_directories(node_.path); }
+
+  /// A rank that reads some packages from one time to another.
+  void write_journal(int rank, const std::vector<int>& packages, double from_s, double to_s) {
+    JournalWriter journal = JournalWriter::create(node_.journal(rank)).value();
+    std::vector<Channel> channels;
+    for (const int number : packages) {
+      channels.push_back(package(number));
+    }
+    ASSERT_TRUE(journal.sensor(0, kPeriod, channels).ok());
+    int rows = 0;
+    for (double t = from_s; t <= to_s; t += 0.1) {
+      std::vector<RawReading> row;
+      for (const int number : packages) {
+        row.push_back(
+            ok_reading(1000.0 + t, static_cast<std::uint64_t>(package_joules(number, t) * 1e6)));
+      }
+      ASSERT_TRUE(journal.readings(0, row).ok());
+      if (++rows % 10 == 0) {
+        ASSERT_TRUE(journal.sync().ok());
+      }
+    }
+    ASSERT_TRUE(journal.sync().ok());
+  }
+
+  NodeEnergy totals(Nanoseconds begin, Nanoseconds end) const {
+    auto replay = NodeReplay::open(node_);
+    EXPECT_TRUE(replay.ok());
+    NodeMeter meter(NodeMeter::Keep::kTotals);
+    meter.keep_begin(begin);
+    while (replay->feed(meter).value()) {
+    }
+    return meter.finish(begin, end);
+  }
+
+  TempDir directory_;
+  NodeDirectory node_{directory_ / "node"};
+};
+
+TEST_F(NodeReplayTest, TimelineFollowsAllPackages) {
+  write_journal(0, {0}, 0.0, 500.0);
+  write_journal(1, {1}, 0.0, 500.0);
+  const Nanoseconds begin = at_seconds(1000.5);
+  const Nanoseconds end = at_seconds(1490.0);
+  const NodeEnergy energy = totals(begin, end);
+  ASSERT_EQ(energy.counted.size(), 2U);
+  auto timeline = NodeTimeline::open(node_, energy, begin, end);
+  ASSERT_TRUE(timeline.ok());
+  EXPECT_TRUE(timeline->has_measured());
+  EXPECT_FALSE(timeline->has_estimated());
+  const auto node_joules = [](double t) { return package_joules(0, t) + package_joules(1, t); };
+  for (double t = 0.5; t < 490.0; t += 0.37) {
+    EXPECT_NEAR(timeline->at(at_seconds(1000.0 + t)).measured.value(),
+                node_joules(t) - node_joules(0.5),
+                0.3);
+  }
+  const double whole = timeline->at(end).measured.value();
+  EXPECT_NEAR(whole, energy.mean_power->value() * 489.5, 1e-6 * whole);
+  EXPECT_DOUBLE_EQ(timeline->at(begin).measured.value(), whole) << "times only grow";
+}
+
+TEST_F(NodeReplayTest, ASourceThatAnotherRankTookOverIsOneSource) {
+  write_journal(0, {0, 1}, 0.0, 200.0);
+  write_journal(1, {0, 1}, 201.3, 400.0);  // rank 0 was killed
+  const Nanoseconds begin = at_seconds(1001.0);
+  const Nanoseconds end = at_seconds(1399.0);
+  const NodeEnergy energy = totals(begin, end);
+  ASSERT_EQ(energy.groups.size(), 2U);
+  const double expected = package_joules(0, 399.0) - package_joules(0, 1.0);
+  EXPECT_NEAR(energy.groups[0].energy.energy.value(), expected, 0.3);
+  auto timeline = NodeTimeline::open(node_, energy, begin, end);
+  ASSERT_TRUE(timeline.ok());
+  EXPECT_NEAR(timeline->at(at_seconds(1200.65)).measured.value(),
+              1.5 * (package_joules(0, 200.65) - package_joules(0, 1.0)),
+              200.0 * 1.3)
+      << "within the gap nothing is known but its ends";
+  EXPECT_NEAR(timeline->at(end).measured.value(), 1.5 * expected, 0.5);
+}
+
+TEST_F(NodeReplayTest, ASourceThatEndsEarlyHoldsNobodyUp) {
+  write_journal(0, {0}, 0.0, 50.0);
+  write_journal(1, {1}, 0.0, 400.0);
+  const Nanoseconds begin = at_seconds(1001.0);
+  const Nanoseconds end = at_seconds(1399.0);
+  auto timeline = NodeTimeline::open(node_, totals(begin, end), begin, end);
+  ASSERT_TRUE(timeline.ok());
+  const double at_300 = timeline->at(at_seconds(1300.0)).measured.value();
+  EXPECT_NEAR(at_300,
+              package_joules(0, 50.0) - package_joules(0, 1.0) + package_joules(1, 300.0) -
+                  package_joules(1, 1.0),
+              15.0);
+}
+
+TEST_F(NodeReplayTest, NoJournalsAreNoEnergy) {
+  const NodeEnergy energy = totals(at_seconds(1000.0), at_seconds(1001.0));
+  EXPECT_TRUE(energy.counted.empty());
+  auto timeline = NodeTimeline::open(node_, energy, at_seconds(1000.0), at_seconds(1001.0));
+  ASSERT_TRUE(timeline.ok());
+  EXPECT_FALSE(timeline->has_measured());
+  EXPECT_EQ(timeline->at(at_seconds(1000.5)).measured, Joules(0.0));
+}
+
+}  // namespace
+}  // namespace joulescale
