@@ -40,7 +40,15 @@ std::string unknown_option(const std::vector<const CLI::App*>& chosen, const std
     }
   }
   const std::string name = word.substr(0, word.find('='));
-  return fmt::format("unknown option '{}'{}", name, did_you_mean(name, known));
+  // monitor and launch: it may be an option of the user's own command.
+  const bool in_command =
+      std::ranges::any_of(chosen.back()->get_options(), [](const CLI::Option* option) {
+        return option->get_name() == "command" && option->count() > 0;
+      });
+  return fmt::format("unknown option '{}'{}{}",
+                     name,
+                     did_you_mean(name, known),
+                     in_command ? "; the command's own line stands behind --" : "");
 }
 
 std::string unknown_word(const CLI::App& command, const std::string& word) {

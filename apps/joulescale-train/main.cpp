@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // joulescale-train: trains a network as one rank of a data-parallel run.
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -7,6 +8,8 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+
+#include "joulescale/base/output.h"
 
 #include "apps/joulescale-train/commands.h"
 #include "apps/usage_error.h"
@@ -50,7 +53,7 @@ void print_error(std::string_view text) {
       c = ' ';
     }
   }
-  fmt::print(stderr, "joulescale-train: {}\n", line);
+  print_text(stderr, fmt::format("joulescale-train: {}\n", line));
 }
 
 }  // namespace joulescale
@@ -58,6 +61,8 @@ void print_error(std::string_view text) {
 int main(int argc, char** argv) {
   // Torch reports on stderr what it also throws; the program prints its own line for it.
   ::setenv("TORCH_CPP_LOG_LEVEL", "FATAL", /*overwrite=*/0);
+  // A log that nobody reads any more must not end a training.
+  ::signal(SIGPIPE, SIG_IGN);
   const int status = joulescale::run(argc, argv);
   std::fflush(nullptr);
   // Threads of torch may still wait for a rank that is gone: do not wait for them.

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "joulescale/base/output.h"
 #include "joulescale/base/text.h"
 #include "joulescale/models/probe.h"
 
@@ -93,7 +94,7 @@ int probe(ProbeArguments& arguments) {
     print_error(result.error().text());
     return exit_status_of(result.error());
   }
-  fmt::print("{}\n", to_json(*result));
+  print_text(stdout, fmt::format("{}\n", to_json(*result)));
   return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "joulescale/base/file.h"
+#include "joulescale/base/output.h"
 #include "joulescale/models/catalogue.h"
 #include "joulescale/record/run_json.h"
 #include "joulescale/train/interrupt.h"
@@ -77,19 +78,20 @@ int report(const Error& error) {
 }
 
 void print_result(const TrainingRecord& record) {
-  fmt::print(
-      "{} on {}: top-1 error {:.2f} %, top-5 error {:.2f} %, {}{} samples, {} updates, local batch "
-      "size {}, global batch size {}, seed {}\n",
-      *record.model,
-      *record.dataset,
-      *record.top1_error,
-      *record.top5_error,
-      record.loss ? fmt::format("training loss {:.4f}, ", *record.loss) : "",
-      *record.samples,
-      *record.updates,
-      *record.local_batch_size,
-      *record.global_batch_size,
-      *record.seed);
+  print_text(stdout,
+             fmt::format("{} on {}: top-1 error {:.2f} %, top-5 error {:.2f} %, {}{} samples, {} "
+                         "updates, local batch "
+                         "size {}, global batch size {}, seed {}\n",
+                         *record.model,
+                         *record.dataset,
+                         *record.top1_error,
+                         *record.top5_error,
+                         record.loss ? fmt::format("training loss {:.4f}, ", *record.loss) : "",
+                         *record.samples,
+                         *record.updates,
+                         *record.local_batch_size,
+                         *record.global_batch_size,
+                         *record.seed));
 }
 
 Result<void> finish(const TrainOptions& options, const TrainResult& result, MarkWriter& marks) {

@@ -9,6 +9,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "joulescale/base/output.h"
+
 #include "apps/joulescale/commands/commands.h"
 #include "apps/usage_error.h"
 
@@ -45,8 +47,12 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& success) {  // --help and --version
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "joulescale: {}\n", usage_error(app, error));
+    print_text(stderr, fmt::format("joulescale: {}\n", usage_error(app, error)));
     return 2;
+  }
+  if (std::ferror(stdout) != 0 && invocation.exit_status == 0) {
+    print_text(stderr, "joulescale: standard output took not all of the result\n");
+    return 1;
   }
   return invocation.exit_status;
 }

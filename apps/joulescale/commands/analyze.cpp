@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "joulescale/base/file.h"
+#include "joulescale/base/output.h"
 #include "joulescale/report/analysis_json.h"
 #include "joulescale/report/measurement_notes.h"
 #include "joulescale/report/table_writers.h"
@@ -58,7 +59,7 @@ void add_analyze_command(CLI::App& app, Invocation& invocation) {
   add_study_flags(*command, options->study);
   command->callback([command, options, &invocation] {
     if (const auto done = run_analyze(*command, *options); !done) {
-      fmt::print(stderr, "joulescale analyze: {}\n", done.error().text());
+      print_text(stderr, fmt::format("joulescale analyze: {}\n", done.error().text()));
       invocation.exit_status = exit_status_of(done.error());
     }
   });

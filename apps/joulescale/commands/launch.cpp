@@ -8,11 +8,24 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "joulescale/base/output.h"
+#include "joulescale/monitor/marks/mark_writer.h"
 #include "joulescale/sweep/local/rank_launcher.h"
 
 #include "apps/joulescale/commands/commands.h"
 
 namespace joulescale {
+namespace {
+
+/// A measured run counts the ranks, whatever program they run.
+void register_ranks(int num_ranks) {
+  for (int rank = 0; rank < num_ranks; ++rank) {
+    MarkWriter marks = MarkWriter::from_environment();
+    marks.register_rank(rank, num_ranks, "cpu_rank", "");
+  }
+}
+
+}  // namespace
 
 void add_launch_command(CLI::App& app, Invocation& invocation) {
   auto* const command =
@@ -41,10 +54,11 @@ void add_launch_command(CLI::App& app, Invocation& invocation) {
   command->callback([launch, &invocation] {
     launch->argv.insert(launch->argv.end(), invocation.command.begin(), invocation.command.end());
     if (launch->argv.empty()) {
-      fmt::print(stderr, "joulescale launch: no program given; write it after --\n");
+      print_text(stderr, "joulescale launch: no program given; write it after --\n");
       invocation.exit_status = 2;
       return;
     }
+    register_ranks(launch->num_ranks);
     invocation.exit_status = launch_ranks(*launch);
   });
 }

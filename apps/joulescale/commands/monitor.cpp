@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "joulescale/base/file.h"
+#include "joulescale/base/output.h"
 #include "joulescale/monitor/run_monitor.h"
 #include "joulescale/monitor/signals.h"
 #include "joulescale/record/run_json.h"
@@ -34,7 +35,7 @@ struct MonitorArguments {
 };
 
 int fail(const Error& error) {
-  fmt::print(stderr, "joulescale monitor: {}\n", error.text());
+  print_text(stderr, fmt::format("joulescale monitor: {}\n", error.text()));
   return exit_status_of(error);
 }
 
@@ -141,14 +142,14 @@ void add_monitor_command(CLI::App& app, Invocation& invocation) {
       ->add_option("--cpu-thread-watts",
                    arguments->cpu_thread_watts,
                    "Estimate of a busy hardware thread's power, W; idle it takes a tenth")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(0.001, 10'000.0))
       ->capture_default_str()
       ->type_name("W");
   command
       ->add_option("--ram-watts",
                    arguments->ram_watts,
                    "Estimate of all memory's power, W (default: by the number of modules)")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(0.001, 100'000.0))
       ->type_name("W");
   command->add_flag("--wait-for-children",
                     options.wait_for_children,

@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "joulescale/base/output.h"
 #include "joulescale/monitor/summary.h"
 
 #include "apps/joulescale/commands/commands.h"
@@ -25,10 +26,10 @@ struct RecoverArguments {
 
 int show(const Result<RunRecord>& run, const std::filesystem::path& directory) {
   if (!run) {
-    fmt::print(stderr, "joulescale recover: {}\n", run.error().text());
+    print_text(stderr, fmt::format("joulescale recover: {}\n", run.error().text()));
     return exit_status_of(run.error());
   }
-  fmt::print("{}", format_summary(*run, directory.native()));
+  print_text(stdout, format_summary(*run, directory.native()));
   return 0;
 }
 

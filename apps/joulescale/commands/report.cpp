@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "joulescale/base/file.h"
+#include "joulescale/base/output.h"
 #include "joulescale/report/html_page.h"
 #include "joulescale/report/table_writers.h"
 
@@ -102,7 +103,7 @@ Result<void> write_page(const StudyReport& report, const ReportOptions& options)
     if (!options.html_file.empty()) {
       return page.error();
     }
-    fmt::print(stderr, "joulescale report: {}\n", page.error().text());
+    print_text(stderr, fmt::format("joulescale report: {}\n", page.error().text()));
     return {};
   }
   if (auto written = write_file_atomic(file, *page); !written) {
@@ -110,7 +111,7 @@ Result<void> write_page(const StudyReport& report, const ReportOptions& options)
         "cannot write the page (--html FILE puts it elsewhere)");
   }
   if (!options.study.quiet) {
-    fmt::print(stderr, "page: {}\n", file.native());
+    print_text(stderr, fmt::format("page: {}\n", file.native()));
   }
   return {};
 }
@@ -143,7 +144,7 @@ void add_report_command(CLI::App& app, Invocation& invocation) {
   add_study_flags(*command, options->study);
   command->callback([command, options, &invocation] {
     if (const auto done = run_report(*command, *options); !done) {
-      fmt::print(stderr, "joulescale report: {}\n", done.error().text());
+      print_text(stderr, fmt::format("joulescale report: {}\n", done.error().text()));
       invocation.exit_status = exit_status_of(done.error());
     }
   });

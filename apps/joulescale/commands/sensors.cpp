@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "joulescale/base/clock.h"
+#include "joulescale/base/output.h"
 #include "joulescale/base/text.h"
 #include "joulescale/sensors/catalogue.h"
 
@@ -96,36 +97,43 @@ void print_json(const std::vector<SourceStatus>& sources) {
     }
     array.push_back(std::move(json));
   }
-  fmt::print("{}\n", Json{{"schema", "joulescale.sensors/1"}, {"sources", array}}.dump(2));
+  print_text(
+      stdout,
+      fmt::format("{}\n", Json{{"schema", "joulescale.sensors/1"}, {"sources", array}}.dump(2)));
 }
 
 void print_table(const std::vector<SourceStatus>& sources) {
   for (const SourceStatus& source : sources) {
-    fmt::print("{:<10} {}\n", source.name, source.available ? "available" : "not available");
+    print_text(
+        stdout,
+        fmt::format("{:<10} {}\n", source.name, source.available ? "available" : "not available"));
     if (!source.available) {
-      fmt::print("    {}\n", source.reason);
+      print_text(stdout, fmt::format("    {}\n", source.reason));
     }
     for (const Channel& channel : source.channels) {
-      fmt::print("    {:<48} {:<10} {:<6} in {}, {}, update period {}, group {}{}\n",
-                 channel.name,
-                 domain_name(channel.domain),
-                 quantity_name(channel.quantity),
-                 raw_unit_name(channel.unit),
-                 provenance_name(channel.provenance),
-                 channel.update_period
-                     ? fmt::format("{:.4g} s", to_seconds(*channel.update_period).value())
-                     : "unknown",
-                 channel.overlap_group,
-                 is_counted(channel.domain) ? "" : ", shown and never added");
+      print_text(
+          stdout,
+          fmt::format("    {:<48} {:<10} {:<6} in {}, {}, update period {}, group {}{}\n",
+                      channel.name,
+                      domain_name(channel.domain),
+                      quantity_name(channel.quantity),
+                      raw_unit_name(channel.unit),
+                      provenance_name(channel.provenance),
+                      channel.update_period
+                          ? fmt::format("{:.4g} s", to_seconds(*channel.update_period).value())
+                          : "unknown",
+                      channel.overlap_group,
+                      is_counted(channel.domain) ? "" : ", shown and never added"));
       for (const auto& [name, value] : channel.inputs) {
-        fmt::print("        {}: {}\n", name, value);
+        print_text(stdout, fmt::format("        {}: {}\n", name, value));
       }
     }
     for (const std::string& note : source.notes) {
-      fmt::print("    note: {}\n", note);
+      print_text(stdout, fmt::format("    note: {}\n", note));
     }
   }
-  fmt::print(
+  print_text(
+      stdout,
       "\nEstimates stand in only for CPU and RAM without a counter, and are always labelled.\n");
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -11,7 +12,11 @@
 
 #include "joulescale/analysis/run_summaries.h"
 #include "joulescale/base/file.h"
+#include "joulescale/base/output.h"
+#include "joulescale/config/study_file.h"
 #include "joulescale/store/run_store.h"
+#include "joulescale/sweep/plan.h"
+#include "joulescale/sweep/study_directory.h"
 
 namespace joulescale {
 namespace {
@@ -50,6 +55,16 @@ Error no_complete_run(const StudyReport& report) {
                       failure_reason(*failed))};
 }
 
+/// Nothing for a source that no sweep made, or whose study file is damaged.
+std::optional<std::size_t> num_planned_runs(const std::filesystem::path& source) {
+  const StudyDirectory directory(source);
+  if (!directory.exists()) {
+    return std::nullopt;
+  }
+  const auto study = read_study(directory.study_file());
+  return study ? std::optional(make_plan(*study).runs.size()) : std::nullopt;
+}
+
 Result<StudyReport> load(const std::filesystem::path& source, const AnalysisOptions& options) {
   if (is_csv(source)) {
     return load_csv(source, options);
@@ -60,6 +75,7 @@ Result<StudyReport> load(const std::filesystem::path& source, const AnalysisOpti
   report.runs = std::move(loaded.runs);
   report.problems = std::move(loaded.problems);
   report.analysis = analyze_runs(report.runs, options);
+  report.num_planned_runs = num_planned_runs(source);
   if (report.analysis.num_complete_runs == 0) {
     return no_complete_run(report);
   }
@@ -88,7 +104,7 @@ Result<StudyReport> load_study(const CLI::App& command, const StudySourceOptions
   JOULESCALE_TRY_ASSIGN(StudyReport report, load(options.source, options.analysis));
   if (!options.quiet) {
     for (const std::string& problem : report.problems) {
-      fmt::print(stderr, "joulescale {}: left out: {}\n", command.get_name(), problem);
+      print_text(stderr, fmt::format("joulescale {}: left out: {}\n", command.get_name(), problem));
     }
   }
   return report;

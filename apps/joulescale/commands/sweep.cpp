@@ -8,10 +8,13 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "joulescale/base/output.h"
 #include "joulescale/config/study_file.h"
 #include "joulescale/sweep/overview.h"
+#include "joulescale/sweep/plan.h"
 #include "joulescale/sweep/runner.h"
 #include "joulescale/sweep/study_directory.h"
+#include "joulescale/sweep/workload_check.h"
 
 #include "apps/joulescale/commands/commands.h"
 
@@ -37,12 +40,18 @@ Error no_study(const fs::path& path) {
 Result<int> plan(const SweepOptions& options) {
   JOULESCALE_TRY_ASSIGN(const StudySpec spec, read_study(options.target));
   if (options.print_config) {
-    fmt::print("{}", format_study_spec(spec));
+    print_text(stdout, format_study_spec(spec));
     return 0;
   }
+  std::error_code ignored;
+  const auto checked =
+      check_workload(spec, make_plan(spec).runs, options.target, fs::current_path(ignored));
+  if (!checked && checked.error().code() != ErrorCode::kUnavailable) {
+    return checked.error();
+  }
   const StudyDirectory directory(options.output.empty() ? "DIR" : options.output);
-  fmt::print(
-      "{}",
+  print_text(
+      stdout,
       options.format == "json" ? plan_as_json(spec, directory) : plan_as_table(spec, directory));
   return 0;
 }
@@ -75,7 +84,7 @@ Result<int> status(const SweepOptions& options) {
     return no_study(options.target);
   }
   JOULESCALE_TRY_ASSIGN(const StudySpec spec, read_study(directory.study_file()));
-  fmt::print("{}",
+  print_text(stdout,
              options.format == "json" ? status_as_json(spec, directory)
                                       : status_as_table(spec, directory));
   return 0;
@@ -90,7 +99,7 @@ void set_callback(CLI::App* command,
   command->callback([action, options, &exit_status] {
     const auto result = action(*options);
     if (!result) {
-      fmt::print(stderr, "joulescale sweep: {}\n", result.error().text());
+      print_text(stderr, fmt::format("joulescale sweep: {}\n", result.error().text()));
     }
     exit_status = result ? *result : exit_status_of(result.error());
   });

@@ -14,6 +14,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "joulescale/base/output.h"
 #include "joulescale/sweep/local/child_process.h"
 #include "joulescale/sweep/workload_check.h"
 
@@ -115,7 +116,7 @@ void add_train_command(CLI::App& app, Invocation& invocation) {
   command->callback([command, options, &invocation] {
     const auto result = train(*options, command->remaining());
     if (!result) {
-      fmt::print(stderr, "joulescale train: {}\n", result.error().text());
+      print_text(stderr, fmt::format("joulescale train: {}\n", result.error().text()));
       invocation.exit_status = 2;
     }
   });

@@ -227,12 +227,11 @@ SeriesSpec read_series(const toml::table& table, Problem& problem) {
   const TableReader reader(
       table,
       "series",
-      {"name", "title", "devices", "local_batch_size", "global_batch_size", "accumulation_steps"},
+      {"name", "devices", "local_batch_size", "global_batch_size", "accumulation_steps"},
       problem);
   SeriesSpec series;
   series.line = reader.line();
   series.name = reader.required_name("name");
-  series.title = reader.has("title") ? reader.required_name("title") : series.name;
   if (!reader.has("devices")) {
     reader.fail("devices", "missing; allowed: a whole number or a list, such as [1, 2, 4]");
   }

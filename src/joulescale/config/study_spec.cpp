@@ -44,7 +44,6 @@ Json write_monitor(const MonitorSpec& monitor) {
 Json write_series(const SeriesSpec& series) {
   Json object;
   object["name"] = series.name;
-  object["title"] = series.title;
   object["configurations"] = Json::array();
   for (const Configuration& configuration : series.configurations) {
     object["configurations"].push_back({{"devices", configuration.devices},

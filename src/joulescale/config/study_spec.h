@@ -70,7 +70,6 @@ struct Configuration {
 
 struct SeriesSpec {
   std::string name;
-  std::string title;                          // the name, if the author gave none
   std::vector<Configuration> configurations;  // at least one, no two alike
   int line = 0;
 };

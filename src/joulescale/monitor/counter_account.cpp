@@ -163,12 +163,13 @@ std::optional<WindowEnergy> CounterAccount::window(Nanoseconds begin, Nanosecond
   // first reading may be as old as the counter ever rested.
   const Nanoseconds half_interval = lag(sample_period_);
   const auto edge = [&](Nanoseconds time) {
-    const std::size_t next = curve_.first_after(time);
-    if (next == 0 || next == curve_.size()) {
+    const auto points = curve_.points();
+    const std::size_t next = std::max(curve_.first_after(time), std::size_t{1});
+    if (next >= points.size()) {
       return Joules(0.0);
     }
-    const auto points = curve_.points();
-    const Nanoseconds to_point = std::min(time - points[next - 1].time, points[next].time - time);
+    const Nanoseconds to_point =
+        std::max(Nanoseconds(0), std::min(time - points[next - 1].time, points[next].time - time));
     const Watts power = std::max(curve_.segment_power(next), curve_.segment_power(next + 1));
     const Nanoseconds move =
         next == 1 ? std::max(half_interval, resolution() - half_interval) : half_interval;
@@ -181,7 +182,8 @@ std::optional<WindowEnergy> CounterAccount::window(Nanoseconds begin, Nanosecond
              last_power * to_seconds(extrapolated_) * kExtrapolationPowerShare +
              last_power * to_seconds(not_covered_);
   }
-  result.uncertainty = edge(begin) + at_end + extra_uncertainty_ + joules(1);
+  result.uncertainty = edge(begin) + at_end + extra_uncertainty_ + joules(1) +
+                       curve_.segment_power(1) * to_seconds(result.unseen);
   return result;
 }
 

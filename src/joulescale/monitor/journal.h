@@ -7,10 +7,11 @@
 //              u8 behavior, text domain, u8 raw unit, text overlap group, u8 has range, u64 range,
 //              i64 update period or -1, u64 plausible power in mW, text provenance, text accuracy,
 //              u32 inputs, then (text name, text value) for each
-//   kReadings  a block of rows of one sensor, about a second's: u32 sensor, then for each row u8 1 if
+//   kReadings  a block of rows of one sensor, about a second's: u32 sensor, then for each row u8 1
+//   if
 //              some channel has no value, and for each channel (u8 status, only if so), zigzag raw,
-//              zigzag before, varint after - before. Times are in units of 128 ns, rounded down. Raw
-//              is the difference from the channel's last row, before the difference from the
+//              zigzag before, varint after - before. Times are in units of 128 ns, rounded down.
+//              Raw is the difference from the channel's last row, before the difference from the
 //              preceding channel's after (of the first channel: from its last row's before); what
 //              precedes the block counts as 0.
 //   kMissed    u32 sensor, u64 readings that were due and not made
@@ -74,8 +75,8 @@ class JournalWriter {
   std::map<std::size_t, Block> blocks_;  // by sensor
 };
 
-/// Called for each frame and row, in the order of the file: rows of one sensor in the order in which
-/// they were made, those of different sensors in blocks.
+/// Called for each frame and row, in the order of the file: rows of one sensor in the order in
+/// which they were made, those of different sensors in blocks.
 class JournalVisitor {
  public:
   virtual ~JournalVisitor() = default;

@@ -2,7 +2,6 @@
 #include "joulescale/monitor/marks_summary.h"
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -48,6 +47,8 @@ class MarksReader {
   std::optional<Nanoseconds> time() const { return time_; }
   /// Takes the mark at hand, at which the node had used `energy`, and reads on to the next.
   Result<void> take(Nanoseconds time, const NodeJoules& energy, Nanoseconds resolution);
+
+  bool has_regions() const { return !region_of_id_.empty(); }
 
   std::uint32_t pid = 0;
   std::optional<std::uint32_t> rank;
@@ -204,22 +205,20 @@ std::optional<std::int64_t> as_count(std::optional<std::uint64_t> value) {
 struct NodeMarks {
   std::map<std::string, RegionTotals> regions;
   std::set<std::uint32_t> ranks;
-  std::set<std::uint32_t> registered_pids;
-  std::set<std::uint32_t> pids;
+  std::set<std::uint32_t> pids;  // of processes with regions
   bool has_training = false;
 
   int sharers() const {
-    std::set<std::uint32_t> others;
-    std::ranges::set_difference(pids, registered_pids, std::inserter(others, others.begin()));
-    return std::max(1, static_cast<int>(ranks.size() + others.size()));
+    return static_cast<int>(std::max({std::size_t{1}, ranks.size(), pids.size()}));
   }
 };
 
 void add_file(const MarksReader& file, NodeMarks& node, MarksSummary& summary) {
-  node.pids.insert(file.pid);
+  if (file.has_regions()) {
+    node.pids.insert(file.pid);
+  }
   if (file.rank) {
     node.ranks.insert(*file.rank);
-    node.registered_pids.insert(file.pid);
   }
   if (file.samples) {
     summary.samples = summary.samples.value_or(0) + *file.samples;

@@ -64,7 +64,8 @@ std::optional<WindowEnergy> PowerAccount::window(Nanoseconds begin, Nanoseconds 
   result.unseen = std::max(curve_.front().time - begin, Nanoseconds(0));
   const Nanoseconds not_covered = std::max(end - curve_.back().time, Nanoseconds(0));
   result.uncertainty = Joules(kTwoSided95 * std::sqrt(interval_variance_j2_)) +
-                       highest_ * to_seconds(sample_period_ + not_covered) + gap_uncertainty_;
+                       highest_ * to_seconds(sample_period_ + not_covered + result.unseen) +
+                       gap_uncertainty_;
   return result;
 }
 

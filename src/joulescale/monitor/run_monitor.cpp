@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "joulescale/base/file.h"
+#include "joulescale/base/output.h"
 #include "joulescale/monitor/environment.h"
 #include "joulescale/monitor/hardware.h"
 #include "joulescale/monitor/launch.h"
@@ -36,7 +37,9 @@ constexpr Nanoseconds kStopPatience = std::chrono::seconds(2);
 constexpr Nanoseconds kLongestTickWait = std::chrono::milliseconds(150);
 constexpr std::int64_t kTickWaitDivisor = 100;  // 1 % of the run's duration
 
-void say(const std::string& line) { fmt::print(stderr, "joulescale monitor: {}\n", line); }
+void say(const std::string& line) {
+  print_text(stderr, fmt::format("joulescale monitor: {}\n", line));
+}
 
 /// Everything that is settled before the command starts.
 struct Plan {
@@ -256,7 +259,7 @@ void finish_records(const MonitorOptions& options,
     return;
   }
   if (!options.quiet && *run) {
-    fmt::print(stderr, "{}", format_summary(**run, plan.joined.directory.path.native()));
+    print_text(stderr, format_summary(**run, plan.joined.directory.path.native()));
   }
 }
 

@@ -50,8 +50,10 @@ std::string format_card(const Card& card) {
       html(card.detail));
 }
 
-Card run_card(const StudyAnalysis& analysis) {
-  const std::size_t all = analysis.num_complete_runs + analysis.num_failed_runs;
+Card run_card(const StudyReport& report) {
+  const StudyAnalysis& analysis = report.analysis;
+  const std::size_t ended = analysis.num_complete_runs + analysis.num_failed_runs;
+  const std::size_t all = std::max(ended, report.num_planned_runs.value_or(0));
   const std::string failed =
       analysis.num_failed_runs > 0 ? fmt::format(", {} failed", analysis.num_failed_runs) : "";
   return {"Complete runs",
@@ -83,6 +85,11 @@ std::optional<Card> fit_card(const StudyAnalysis& analysis) {
     return std::nullopt;
   }
   const Fit& fit = fits.front();
+  if (fit.r2 && *fit.r2 < 0.0) {
+    return Card{fmt::format("Energy{} = a \xC2\xB7 h, all configurations", energy_label(analysis)),
+                "no fit",
+                "device hours explain no part of the energy (R\xC2\xB2 below 0)"};
+  }
   return Card{fmt::format("Energy{} = a \xC2\xB7 h, all configurations", energy_label(analysis)),
               format_rounded(fit.a->value) + " kWh/h",
               fit.r2 ? fmt::format("R\xC2\xB2 = {}", format_rounded(*fit.r2)) : ""};
@@ -107,7 +114,7 @@ std::optional<Card> error_card(const StudyAnalysis& analysis) {
 std::string format_cards(const StudyReport& report) {
   std::string text = "<dl class=\"cards\">\n";
   if (!report.runs.empty()) {
-    text += format_card(run_card(report.analysis));
+    text += format_card(run_card(report));
   } else {
     text += format_card({"Configurations",
                          fmt::format("{}", report.analysis.configurations.size()),

@@ -48,6 +48,57 @@ std::string accuracy_note(const StudyReport& report) {
   return accuracies.empty() ? "" : "instrument accuracy: " + joined(accuracies);
 }
 
+std::string unfinished_note(const StudyReport& report) {
+  const std::size_t planned = report.num_planned_runs.value_or(0);
+  return report.analysis.num_complete_runs < planned
+             ? fmt::format("the study is not finished: {} of {} planned runs are complete",
+                           report.analysis.num_complete_runs,
+                           planned)
+             : "";
+}
+
+/// What makes the figures of complete runs doubtful. That nothing was measured is said elsewhere.
+std::string flag_note(const StudyReport& report) {
+  std::map<std::string, int> num_runs;
+  for (const RunRecord& run : report.runs) {
+    if (succeeded(run)) {
+      for (const std::string& flag : std::set<std::string>(run.flags.begin(), run.flags.end())) {
+        num_runs[flag] += flag == "no_sensor" ? 0 : 1;
+      }
+    }
+  }
+  std::string text;
+  for (const auto& [flag, count] : num_runs) {
+    if (count > 0) {
+      text += fmt::format(
+          "{}{} ({} run{})", text.empty() ? "" : ", ", flag, count, count == 1 ? "" : "s");
+    }
+  }
+  return text.empty()
+             ? ""
+             : "DOUBTFUL runs are in these means, flagged " + text + ": report --table runs";
+}
+
+/// A run that used another number of devices than its study says is listed under what it used.
+std::string device_note(const StudyReport& report) {
+  std::size_t num_runs = 0;
+  for (const RunRecord& run : report.runs) {
+    if (run.study) {
+      const auto axis = run.study->axes.find("devices");
+      const bool differs = axis != run.study->axes.end() &&
+                           axis->second != AxisValue(std::int64_t{run.devices.count});
+      num_runs += differs ? 1 : 0;
+    }
+  }
+  return num_runs == 0 ? ""
+                       : fmt::format(
+                             "{} run{} used another number of devices than the study asked for (a "
+                             "command starts "
+                             "its ranks with: joulescale launch --ranks {{devices}} -- ...)",
+                             num_runs,
+                             num_runs == 1 ? "" : "s");
+}
+
 std::string inputs_text(const std::map<std::string, std::string>& inputs) {
   std::set<std::string> texts;
   for (const auto& [name, value] : inputs) {
@@ -76,8 +127,11 @@ std::vector<std::string> measurement_notes(const StudyReport& report) {
     basis += "; contains " + joined(includes, " or ");
   }
   notes.push_back(std::move(basis));
-  if (std::string accuracy = accuracy_note(report); !accuracy.empty()) {
-    notes.push_back(std::move(accuracy));
+  for (std::string note :
+       {accuracy_note(report), unfinished_note(report), flag_note(report), device_note(report)}) {
+    if (!note.empty()) {
+      notes.push_back(std::move(note));
+    }
   }
   return notes;
 }

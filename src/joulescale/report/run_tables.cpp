@@ -112,7 +112,11 @@ Table run_table(const StudyReport& report) {
        "energy" + label,
        "kWh",
        ColumnKind::kSummary},
-      {"mean_power_w", "mean power" + label, "W", ColumnKind::kNumber},
+      {analysis.energy_basis == EnergyBasis::kMeasured ? "mean_power_w"
+                                                       : "mean_power_with_estimates_w",
+       "mean power" + label,
+       "W",
+       ColumnKind::kNumber},
       {"top1_error_percent", "top-1 error", "%", ColumnKind::kNumber},
       {"status", "status", "", ColumnKind::kText},
       {"flags", "flags", "", ColumnKind::kText}};

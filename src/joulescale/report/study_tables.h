@@ -3,6 +3,8 @@
 // energy is estimated.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,8 @@ struct StudyReport {
   StudyAnalysis analysis;
   std::vector<RunRecord> runs;        // all, failed ones too; empty for a file of summaries
   std::vector<std::string> problems;  // what could not be read
+  /// Of the study's plan, where it is known.
+  std::optional<std::size_t> num_planned_runs;
 };
 
 /// Which columns a table has.

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "joulescale/base/output.h"
+
 namespace joulescale {
 namespace {
 
@@ -69,15 +71,15 @@ void Progress::tick(std::optional<Seconds> left) {
     return;
   }
   const std::size_t filled = total_ == 0 ? kBarWidth : (position_ - 1) * kBarWidth / total_;
-  fmt::print(out_,
-             "\r\033[K[{}{}] {}/{} {}  {}{}",
-             std::string(filled, '#'),
-             std::string(kBarWidth - filled, '-'),
-             position_,
-             total_,
-             name_,
-             format_duration(to_seconds(system_clock().monotonic_now() - started_)),
-             left_text(left));
+  print_text(out_,
+             fmt::format("\r\033[K[{}{}] {}/{} {}  {}{}",
+                         std::string(filled, '#'),
+                         std::string(kBarWidth - filled, '-'),
+                         position_,
+                         total_,
+                         name_,
+                         format_duration(to_seconds(system_clock().monotonic_now() - started_)),
+                         left_text(left)));
   std::fflush(out_);
 }
 
@@ -95,13 +97,13 @@ void Progress::say(const std::string& line) {
     return;
   }
   clear_line();
-  fmt::print(out_, "joulescale sweep: {}\n", line);
+  print_text(out_, fmt::format("joulescale sweep: {}\n", line));
   std::fflush(out_);
 }
 
 void Progress::clear_line() {
   if (terminal_) {
-    fmt::print(out_, "\r\033[K");
+    print_text(out_, "\r\033[K");
   }
 }
 

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "joulescale/base/file.h"
+#include "joulescale/base/output.h"
 #include "joulescale/config/study_file.h"
 #include "joulescale/sweep/launcher.h"
 #include "joulescale/sweep/local/child_process.h"
@@ -188,20 +189,24 @@ std::optional<Seconds> Sweep::time_left(Seconds elapsed) const {
 int conclude(const Sweep& sweep, const StudyDirectory& directory, std::size_t total) {
   const std::string path = shell_quoted(directory.path().native());
   if (sweep.stop_signal()) {
-    fmt::print(
-        stderr, "joulescale sweep: interrupted; continue with: joulescale sweep run {}\n", path);
+    print_text(
+        stderr,
+        fmt::format("joulescale sweep: interrupted; continue with: joulescale sweep run {}\n",
+                    path));
     return 128 + *sweep.stop_signal();
   }
   for (const std::string& failure : sweep.failures()) {
-    fmt::print(stderr, "joulescale sweep: failed: {}\n", failure);
+    print_text(stderr, fmt::format("joulescale sweep: failed: {}\n", failure));
   }
   if (!sweep.failures().empty()) {
-    fmt::print(stderr,
-               "joulescale sweep: {} of {} runs failed; try them again with: joulescale sweep run "
-               "{}\n",
-               sweep.failures().size(),
-               total,
-               path);
+    print_text(
+        stderr,
+        fmt::format(
+            "joulescale sweep: {} of {} runs failed; try them again with: joulescale sweep run "
+            "{}\n",
+            sweep.failures().size(),
+            total,
+            path));
     return 1;
   }
   return 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "joulescale/sweep/study_directory.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -92,6 +94,13 @@ bool is_record_of(const RunRecord& record, const StudySpec& spec, const PlannedR
 std::string describe_end(const RunRecord& record) {
   return record.signal ? fmt::format("ended by signal {}", *record.signal)
                        : fmt::format("ended with status {}", record.exit_status.value_or(-1));
+}
+
+/// Whether somebody ended the run; a run that fails by itself does not end in these ways.
+bool was_stopped(const RunRecord& record) {
+  constexpr int kSignalStatus = 128;  // as a shell gives signals
+  const int signal = record.signal.value_or(record.exit_status.value_or(0) - kSignalStatus);
+  return signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
 }
 
 }  // namespace
@@ -252,6 +261,9 @@ RunStatus StudyDirectory::inspect(const StudySpec& spec, const PlannedRun& run) 
     status.state = RunState::kFailed;
     status.detail =
         fmt::format("{} belongs to another configuration", (directory / kRunFile).native());
+  } else if (record && was_stopped(*record)) {
+    status.state = RunState::kInterrupted;
+    status.detail = "stopped when the sweep was killed";
   } else if (record) {
     status.state = RunState::kFailed;
     status.detail = describe_end(*record);

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "joulescale/base/output.h"
+
 namespace joulescale {
 namespace {
 
@@ -43,7 +45,7 @@ TrainingProgress::TrainingProgress(std::int64_t total,
 
 TrainingProgress::~TrainingProgress() {
   if (bar_open_) {
-    fmt::print(stderr, "\n");
+    print_text(stderr, "\n");
   }
 }
 
@@ -59,15 +61,15 @@ void TrainingProgress::update(std::int64_t done, std::int64_t samples, double lo
   next_ = now + (terminal_ ? kTerminalPeriod : kLogPeriod);
   const std::string text = line(done, total_, samples, loss, now - start_);
   if (!terminal_) {
-    fmt::print(stderr, "{}\n", text);
+    print_text(stderr, fmt::format("{}\n", text));
     return;
   }
   const auto filled = kBarWidth * static_cast<std::size_t>(done) / static_cast<std::size_t>(total_);
-  fmt::print(stderr,
-             "\r\033[K[{}{}] {}",
-             std::string(filled, '#'),
-             std::string(kBarWidth - filled, '.'),
-             text);
+  print_text(stderr,
+             fmt::format("\r\033[K[{}{}] {}",
+                         std::string(filled, '#'),
+                         std::string(kBarWidth - filled, '.'),
+                         text));
   std::fflush(stderr);
   bar_open_ = true;
 }

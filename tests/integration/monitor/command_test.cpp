@@ -71,6 +71,22 @@ TEST_F(MonitorStatus, SummaryGoesToStandardErrorAndNamesEstimates) {
   EXPECT_THAT(program.err(), HasSubstr("ESTIMATES"));
 }
 
+TEST_F(MonitorStatus, AStandardErrorThatNobodyReadsChangesNothing) {
+  Program program({"bash",
+                   "-c",
+                   "'" + joulescale() + "' monitor --output '" + run_directory().native() +
+                       "' -- sh -c 'sleep 0.3; exit 3' 2>&1 | true; exit ${PIPESTATUS[0]}"});
+  EXPECT_EQ(program.wait_status(), 3);
+  EXPECT_EQ(record().exit_status, 3);
+}
+
+TEST_F(MonitorStatus, LaunchedRanksAreTheDevicesOfARun) {
+  Program program(monitor({}, {joulescale(), "launch", "--ranks", "3", "--", "sleep", "0.1"}));
+  EXPECT_EQ(program.wait_status(), 0);
+  EXPECT_EQ(record().devices.kind, "cpu_rank");
+  EXPECT_EQ(record().devices.count, 3);
+}
+
 /// A shell that counts the signals it gets.
 std::vector<std::string> signal_counter(const std::string& name) {
   return {"sh",
@@ -230,6 +246,8 @@ TEST_F(MonitorUsage, MistakesAreOneLineAndStatus2) {
       {{"monitor", "--study", "/nonexistent", "--", "true"}, "--study"},
       {{"monitor", "--rat", "3", "--", "true"}, "unknown option '--rat'; did you mean --rate?"},
       {{"monitor", "--rat=3", "--", "true"}, "unknown option '--rat'; did you mean --rate?"},
+      {{"monitor", "python3", "-c", "print(1)"}, "the command's own line stands behind --"},
+      {{"monitor", "--cpu-thread-watts", "0", "--", "true"}, "0.001"},
       {{"launch", "--ranks", "1"}, "no program given"},
       {{"sweep", "rum", "x"}, "unknown command 'rum' (commands: plan, run, status)"},
       {{"montior"}, "unknown command 'montior' (commands: "},

@@ -36,7 +36,6 @@ devices = [1, 2]
 local_batch_size = 64
 [[series]]
 name = "constant-gbs"
-title = "Constant GBS"
 devices = [1, 2]
 global_batch_size = [128, 256]
 )";
@@ -72,8 +71,6 @@ TEST(StudyFile, ReadsEveryKey) {
   EXPECT_EQ(spec->workload.options[3].name, "flip");
   EXPECT_FALSE(spec->workload.options[3].value);
   ASSERT_EQ(spec->series.size(), 2U);
-  EXPECT_EQ(spec->series[0].title, "constant-lbs");
-  EXPECT_EQ(spec->series[1].title, "Constant GBS");
   const std::vector<Configuration> expected = {{1, 128, 1}, {2, 64, 1}, {1, 256, 1}, {2, 128, 1}};
   EXPECT_EQ(spec->series[1].configurations, expected);
 }
@@ -176,11 +173,11 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{20,
                 "name = \"constant-lbs\"",
                 "series.name: 'constant-lbs' is there twice; allowed: each name once"},
-        Mistake{23,
+        Mistake{22,
                 "global_batch_size = 129",
                 "series.global_batch_size: 129 is not divisible by 2 devices x 1 accumulation "
                 "steps"},
-        Mistake{23,
+        Mistake{22,
                 "global_batch_size = [",
                 "not TOML: Error while parsing array: encountered "
                 "end-of-file"}));

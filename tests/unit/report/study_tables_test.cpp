@@ -57,6 +57,27 @@ TEST(StudyTables, ConfigurationsAreTheStudysNumbers) {
   EXPECT_THAT(text, HasSubstr("* instrument accuracy: cpu 3 % (synthetic figure); dram unknown\n"));
 }
 
+TEST(MeasurementNotes, SayWhatMakesTheMeansDoubtful) {
+  StudyReport report = report_of(synthetic_study());
+  const auto text = [&] {
+    std::string all;
+    for (const std::string& note : measurement_notes(report)) {
+      all += note + "\n";
+    }
+    return all;
+  };
+  EXPECT_THAT(text(), Not(HasSubstr("DOUBTFUL")));
+  EXPECT_THAT(text(), Not(HasSubstr("not finished")));
+  EXPECT_THAT(text(), Not(HasSubstr("another number of devices")));
+  report.runs[0].flags = {"no_sensor", "suspend"};
+  report.runs[1].flags = {"suspend", "gap"};
+  report.runs[1].devices.count += 1;
+  report.num_planned_runs = report.analysis.num_complete_runs + 2;
+  EXPECT_THAT(text(), HasSubstr("flagged gap (1 run), suspend (2 runs)"));
+  EXPECT_THAT(text(), HasSubstr("not finished"));
+  EXPECT_THAT(text(), HasSubstr("1 run used another number of devices"));
+}
+
 TEST(StudyTables, RunThatDivergedSaysWhere) {
   auto runs = synthetic_study();
   runs.front().training->metrics["diverged_at_update"] = 7;

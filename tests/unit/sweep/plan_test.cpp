@@ -17,9 +17,9 @@ StudySpec example_study() {
   spec.repetitions = 2;
   spec.seed = 7;
   spec.workload.options = {{"model", "resnet8", 3}, {"flip", std::nullopt, 4}};
-  spec.series = {{"lbs", "LBS", {{1, 64, 1}, {2, 64, 1}}, 1},
-                 {"gbs", "GBS", {{1, 128, 1}, {2, 64, 1}}, 2},
-                 {"acc", "Accumulation", {{1, 64, 2}}, 3}};
+  spec.series = {{"lbs", {{1, 64, 1}, {2, 64, 1}}, 1},
+                 {"gbs", {{1, 128, 1}, {2, 64, 1}}, 2},
+                 {"acc", {{1, 64, 2}}, 3}};
   return spec;
 }
 
@@ -112,7 +112,7 @@ TEST(Plan, OnlyAdditionsAreCompatible) {
   StudySpec more = spec;
   more.repetitions = 3;
   more.retries = 5;
-  more.series.push_back({"new", "New", {{4, 64, 1}}, 4});
+  more.series.push_back({"new", {{4, 64, 1}}, 4});
   std::swap(more.workload.options[0], more.workload.options[1]);
   EXPECT_EQ(incompatible_change(spec, more), "");
   EXPECT_EQ(incompatible_change(more, spec), "its run g4-lbs64-gbs256-r0 is not in the new file");

@@ -23,7 +23,7 @@ class StudyDirectoryTest : public ::testing::Test {
   StudyDirectoryTest() {
     spec_.name = "demo";
     spec_.workload.argv = {"true"};
-    spec_.series = {{"s", "S", {{2, 64, 1}}, 1}};
+    spec_.series = {{"s", {{2, 64, 1}}, 1}};
     run_ = make_plan(spec_).runs.front();
   }
 

@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "joulescale/base/clock.h"
+#include "joulescale/base/output.h"
 #include "joulescale/base/unique_fd.h"
 #include "joulescale/sweep/local/child_process.h"
 #include "joulescale/sweep/local/cpu_sets.h"
@@ -87,10 +88,11 @@ std::optional<int> RankGroup::start(const RankLaunch& launch, ListeningSocket so
   const std::vector<int> cpus = available_cpus();
   const auto cpu_sets = divide_cpus(cpus, num_ranks_);
   if (cpu_sets.front().empty()) {
-    fmt::print(stderr,
-               "joulescale launch: {} ranks on {} cores: they share cores, no rank is pinned\n",
-               num_ranks_,
-               cpus.size());
+    print_text(stderr,
+               fmt::format(
+                   "joulescale launch: {} ranks on {} cores: they share cores, no rank is pinned\n",
+                   num_ranks_,
+                   cpus.size()));
   }
   const std::string num_threads = std::to_string(std::max<std::size_t>(cpu_sets.front().size(), 1));
   const std::string world_size = std::to_string(num_ranks_);
@@ -119,7 +121,7 @@ std::optional<int> RankGroup::start(const RankLaunch& launch, ListeningSocket so
     }
     const auto pid = start_child(options);
     if (!pid) {
-      fmt::print(stderr, "joulescale launch: {}\n", pid.error().text());
+      print_text(stderr, fmt::format("joulescale launch: {}\n", pid.error().text()));
       stop_descendants(kFailureGrace);
       return pid.error().code() == ErrorCode::kUnavailable ? 127 : 126;
     }
@@ -147,11 +149,11 @@ void RankGroup::on_end(int rank, int wait_status) {
   if (stop_requested_at_) {
     return;
   }
-  fmt::print(stderr,
-             "joulescale launch: rank {} {}{}\n",
-             rank,
-             describe_wait_status(wait_status),
-             running_.empty() ? "" : "; the other ranks are stopped");
+  print_text(stderr,
+             fmt::format("joulescale launch: rank {} {}{}\n",
+                         rank,
+                         describe_wait_status(wait_status),
+                         running_.empty() ? "" : "; the other ranks are stopped"));
   stop(SIGTERM, kFailureGrace);
 }
 
@@ -205,7 +207,7 @@ int launch_ranks(const RankLaunch& launch) {
   adopt_orphans();
   auto socket = listen_on_loopback(launch.master_port);
   if (!socket) {
-    fmt::print(stderr, "joulescale launch: {}\n", socket.error().text());
+    print_text(stderr, fmt::format("joulescale launch: {}\n", socket.error().text()));
     return exit_status_of(socket.error());
   }
   RankGroup group(launch.num_ranks);
