@@ -64,6 +64,18 @@ std::string unknown_word(const CLI::App& command, const std::string& word) {
 
 }  // namespace
 
+std::string empty_option(std::span<const std::string> arguments) {
+  for (const std::string& argument : arguments) {
+    if (argument == "--") {
+      break;
+    }
+    if (argument.starts_with("--") && argument.find('=') == argument.size() - 1) {
+      return fmt::format("option '{}' has no value", argument);
+    }
+  }
+  return "";
+}
+
 std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const auto chosen = chosen_commands(app);
   std::vector<std::string> unknown = app.remaining(/*recurse=*/true);

@@ -3,6 +3,7 @@
 // read on.
 #pragma once
 
+#include <span>
 #include <string>
 
 namespace CLI {  // NOLINT(readability-identifier-naming)
@@ -14,5 +15,9 @@ namespace joulescale {
 
 /// For an error that parsing with `app` threw. No newline at the end.
 std::string usage_error(const CLI::App& app, const CLI::ParseError& error);
+
+/// CLI11 takes the next argument as the value of an option that is written with none ("--root="):
+/// the line that says so, empty if there is no such option.
+std::string empty_option(std::span<const std::string> arguments);
 
 }  // namespace joulescale

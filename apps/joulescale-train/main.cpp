@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // joulescale-train: trains a network as one rank of a data-parallel run.
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -33,6 +34,11 @@ int run(int argc, char** argv) {
   int exit_status = 0;
   add_training(app, exit_status);
   add_probe_command(app, exit_status);
+  const std::vector<std::string> arguments(argv + 1, argv + std::max(argc, 1));
+  if (const std::string empty = empty_option(arguments); !empty.empty()) {
+    print_error(empty);
+    return 2;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help and --version
@@ -63,6 +69,7 @@ int main(int argc, char** argv) {
   ::setenv("TORCH_CPP_LOG_LEVEL", "FATAL", /*overwrite=*/0);
   // A log that nobody reads any more must not end a training.
   ::signal(SIGPIPE, SIG_IGN);
+  joulescale::keep_standard_streams();
   const int status = joulescale::run(argc, argv);
   std::fflush(nullptr);
   // Threads of torch may still wait for a rank that is gone: do not wait for them.

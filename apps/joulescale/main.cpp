@@ -2,6 +2,7 @@
 // joulescale: every command but training itself. Each command lives in commands/<name>.cpp.
 #include <algorithm>
 #include <cstdio>
+#include <exception>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,6 +42,10 @@ int run(int argc, char** argv) {
     add_command(app, invocation);
   }
   std::vector<std::string> arguments = own_arguments(argc, argv, invocation);
+  if (const std::string empty = empty_option(arguments); !empty.empty()) {
+    print_text(stderr, fmt::format("joulescale: {}\n", empty));
+    return 2;
+  }
   std::ranges::reverse(arguments);  // as CLI11 takes them
   try {
     app.parse(std::move(arguments));
@@ -60,4 +65,12 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace joulescale
 
-int main(int argc, char** argv) { return joulescale::run(argc, argv); }
+int main(int argc, char** argv) {
+  joulescale::keep_standard_streams();
+  try {
+    return joulescale::run(argc, argv);
+  } catch (const std::exception& error) {  // no memory, no threads
+    joulescale::print_text(stderr, fmt::format("joulescale: {}\n", error.what()));
+    return 1;
+  }
+}

@@ -2,6 +2,7 @@
 // joulescale monitor -- CMD...: runs any command and measures the node meanwhile.
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "joulescale/record/run_json.h"
 
 #include "apps/joulescale/commands/commands.h"
+#include "apps/validators.h"
 
 namespace joulescale {
 namespace {
@@ -45,6 +47,10 @@ Result<void> complete_options(MonitorArguments& arguments) {
   if (options.command.empty()) {
     return Error(ErrorCode::kInvalidArgument,
                  "no command given; write it after --, as in: joulescale monitor -- sleep 1");
+  }
+  if (std::error_code ignored; !std::filesystem::is_directory(options.sources.root, ignored)) {
+    return Error(ErrorCode::kInvalidArgument,
+                 fmt::format("--root: '{}' is no directory", options.sources.root.native()));
   }
   for (const std::string& name : arguments.require) {
     const auto domain = domain_from_name(name);
@@ -109,7 +115,7 @@ void add_monitor_command(CLI::App& app, Invocation& invocation) {
                    "Run directory to make (default: a name below ./joulescale-runs)")
       ->type_name("DIR");
   command->add_option("--rate", options.rate_hz, "Samples a second, 1 to 100")
-      ->check(CLI::Range(1.0, 100.0))
+      ->check(number_between(1.0, 100.0))
       ->capture_default_str()
       ->type_name("HZ");
   command
@@ -142,14 +148,14 @@ void add_monitor_command(CLI::App& app, Invocation& invocation) {
       ->add_option("--cpu-thread-watts",
                    arguments->cpu_thread_watts,
                    "Estimate of a busy hardware thread's power, W; idle it takes a tenth")
-      ->check(CLI::Range(0.001, 10'000.0))
+      ->check(number_between(0.001, 10'000.0))
       ->capture_default_str()
       ->type_name("W");
   command
       ->add_option("--ram-watts",
                    arguments->ram_watts,
                    "Estimate of all memory's power, W (default: by the number of modules)")
-      ->check(CLI::Range(0.001, 100'000.0))
+      ->check(number_between(0.001, 100'000.0))
       ->type_name("W");
   command->add_flag("--wait-for-children",
                     options.wait_for_children,

@@ -105,7 +105,8 @@ void add_train_command(CLI::App& app, Invocation& invocation) {
     command->add_option(
         kMonitorOptions[i].name, options->monitor[i].second, kMonitorOptions[i].help);
   }
-  command->add_option("--master-port", options->master_port, "Port of the rendezvous");
+  command->add_option("--master-port", options->master_port, "Port of the rendezvous")
+      ->check(CLI::Range(1, 65535));
   command->add_flag("--quiet", options->quiet, "No summary at the end");
   command->allow_extras();
   command->footer(

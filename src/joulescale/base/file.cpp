@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -17,9 +18,15 @@
 namespace joulescale {
 
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit_bytes) {
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Opened without waiting: a named pipe has no end.
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) {
     return io_error("open", path.native(), errno);
+  }
+  struct stat status{};
+  if (::fstat(fd.get(), &status) != 0 || (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))) {
+    return Error(ErrorCode::kInvalidArgument,
+                 fmt::format("'{}' is not a regular file", path.native()));
   }
   std::string content;
   std::array<char, 65536> buffer;
@@ -109,8 +116,19 @@ Result<void> write_and_place(const std::filesystem::path& path,
 Result<void> write_file_atomic(const std::filesystem::path& path,
                                std::string_view content,
                                mode_t mode) {
-  return write_and_place(path, content, mode, [&](const char* temporary) {
-    return ::rename(temporary, path.c_str());
+  std::error_code error;
+  std::filesystem::path target = path;
+  if (std::filesystem::is_symlink(path, error)) {
+    target = std::filesystem::weakly_canonical(path, error);
+  }
+  const auto type = std::filesystem::status(target, error).type();
+  if (type != std::filesystem::file_type::regular &&
+      type != std::filesystem::file_type::not_found && type != std::filesystem::file_type::none) {
+    return Error(ErrorCode::kInvalidArgument,
+                 fmt::format("cannot write '{}': it is not a regular file", path.native()));
+  }
+  return write_and_place(target, content, mode, [&](const char* temporary) {
+    return ::rename(temporary, target.c_str());
   });
 }
 

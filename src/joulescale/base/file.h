@@ -20,7 +20,8 @@ Result<std::string> read_file(const std::filesystem::path& path,
                               std::size_t limit_bytes = kDefaultReadLimit);
 
 /// Puts `content` in place of the file as a whole or not at all: written beside, fsync, rename, and
-/// the directory's fsync. `mode` holds before the umask.
+/// the directory's fsync. A link is followed; a device, pipe or directory is refused. `mode` holds
+/// before the umask.
 Result<void> write_file_atomic(const std::filesystem::path& path,
                                std::string_view content,
                                mode_t mode = 0644);

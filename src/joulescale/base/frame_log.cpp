@@ -2,6 +2,7 @@
 #include "joulescale/base/frame_log.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -90,9 +91,13 @@ FrameReader::FrameReader(UniqueFd fd, std::string name)
 
 Result<FrameReader> FrameReader::open(const std::filesystem::path& path, std::string_view magic) {
   JOULESCALE_CHECK(magic.size() == kMagicSize);
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) {
     return io_error("read", path.native(), errno);
+  }
+  struct stat status{};
+  if (::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    return Error(ErrorCode::kCorruptData, fmt::format("'{}' is not a regular file", path.native()));
   }
   FrameReader reader(std::move(fd), path.native());
   JOULESCALE_TRY(reader.fill(kMagicSize));

@@ -12,4 +12,8 @@ namespace joulescale {
 /// whose result is its output asks std::ferror() at the end. Thread safe.
 void print_text(std::FILE* stream, std::string_view text);
 
+/// Puts /dev/null in place of closed standard streams, so that no file that is opened later is
+/// taken for one of them; children find them closed as they were. First thing in main().
+void keep_standard_streams();
+
 }  // namespace joulescale

@@ -53,7 +53,7 @@ bool is_option_name(std::string_view name) {
 bool option_value(const toml::node& node, std::optional<std::string>& value) {
   if (const auto* text = node.as_string()) {
     value = text->get();
-    return text->get().find('\0') == std::string::npos;
+    return !text->get().empty() && text->get().find('\0') == std::string::npos;
   }
   if (const auto* integer = node.as_integer()) {
     value = std::to_string(integer->get());
@@ -91,7 +91,10 @@ std::vector<WorkloadOption> read_options(const toml::table& table, Problem& prob
     WorkloadOption option{name, std::nullopt, line};
     if (!option_value(node, option.value)) {
       problem.report(
-          &node, line, path, "allowed: a text, a finite number, true (give it) or false (do not)");
+          &node,
+          line,
+          path,
+          "allowed: a text that is not empty, a finite number, true (give it) or false (do not)");
     } else if (!node.is_boolean() || node.as_boolean()->get()) {
       options.push_back(std::move(option));
     }
@@ -325,10 +328,33 @@ StudySpec read_spec(const toml::table& table, Problem& problem) {
   return spec;
 }
 
+/// The parser goes into itself once for each part of a dotted key: a line of a hundred thousand
+/// would end the program. 0 for none.
+int line_with_too_many_dots(std::string_view text) {
+  constexpr int kMostDots = 1000;
+  int line = 1;
+  int dots = 0;
+  for (const char c : text) {
+    dots += c == '.' ? 1 : 0;
+    if (dots > kMostDots) {
+      return line;
+    }
+    if (c == '\n') {
+      ++line;
+      dots = 0;
+    }
+  }
+  return 0;
+}
+
 }  // namespace
 
 Result<StudySpec> parse_study(std::string_view text, std::string_view file_name) {
   Problem problem(file_name);
+  if (const int line = line_with_too_many_dots(text); line > 0) {
+    problem.report(nullptr, line, "", "tables inside tables, deeper than any study has");
+    return Error(ErrorCode::kConfig, problem.text());
+  }
   try {
     const toml::table table = toml::parse(text, file_name);
     StudySpec spec = read_spec(table, problem);

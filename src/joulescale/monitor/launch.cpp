@@ -101,15 +101,16 @@ Result<std::optional<LaunchInfo>> begin_or_read_launch(const RunDirectory& direc
   std::error_code error;
   if (!fs::exists(directory.launch_file(), error)) {
     JOULESCALE_TRY_ASSIGN(const bool free, may_begin_in(directory.path));
-    if (!free) {
+    if (free) {
+      auto begun = create_file_atomic(directory.launch_file(), format_launch(mine), 0600);
+      if (!begun) {
+        return cannot_use(directory.path, begun.error().text());
+      }
+      if (*begun) {
+        return std::optional(mine);
+      }
+    } else if (!fs::exists(directory.launch_file(), error)) {  // nor did another begin meanwhile
       return std::optional<LaunchInfo>();
-    }
-    auto begun = create_file_atomic(directory.launch_file(), format_launch(mine), 0600);
-    if (!begun) {
-      return cannot_use(directory.path, begun.error().text());
-    }
-    if (*begun) {
-      return std::optional(mine);
     }
   }
   auto launch = read_launch(directory);

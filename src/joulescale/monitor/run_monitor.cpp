@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <optional>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -321,7 +323,16 @@ Result<MonitorOutcome> run_monitor(const MonitorOptions& options, Clock& clock) 
                   Nanoseconds(std::llround(1e9 / options.rate_hz)),
                   clock,
                   plan.claims);
-  Recorder recorder(sampler, std::move(journal).value(), clock, plan.claims);
+  std::optional<Recorder> recording;
+  try {
+    recording.emplace(sampler, std::move(journal).value(), clock, plan.claims);
+  } catch (const std::system_error& error) {
+    sampler.stop(kStopPatience);
+    leave_launch(plan.joined, plan.node_directory);
+    return Error(ErrorCode::kInvalidArgument,
+                 fmt::format("cannot start a thread: {}", error.what()));
+  }
+  Recorder& recorder = *recording;
   if (const auto outcome = wait_for_sources(options, sampler, recorder, session, clock)) {
     MonitorOutcome ended = *outcome;
     ended.left_threads = !sampler.stop(kStopPatience);

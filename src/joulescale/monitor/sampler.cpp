@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <system_error>
 
 namespace joulescale {
 namespace {
@@ -63,6 +64,7 @@ struct Sampler::Shared {
   bool owns_other_sources_now(const Sensor& sensor);
   void sample_last_tick(std::size_t index);
   void push(SamplerEvent event);
+  void give_up(std::size_t index, const std::string& reason);
 };
 
 void Sampler::Shared::push(SamplerEvent event) {
@@ -73,6 +75,18 @@ void Sampler::Shared::push(SamplerEvent event) {
   }
   events.push_back(std::move(event));
   wake_owner.notify_all();
+}
+
+void Sampler::Shared::give_up(std::size_t index, const std::string& reason) {
+  SamplerEvent event;
+  event.kind = SamplerEvent::Kind::kFailed;
+  event.sensor = index;
+  event.name = sources[index].sensor->name();
+  event.error = reason;
+  push(std::move(event));
+  const std::lock_guard lock(mutex);
+  sources[index].settled = true;
+  sources[index].ended = true;
 }
 
 void Sampler::Shared::run(std::size_t index) {
@@ -253,7 +267,11 @@ Sampler::Sampler(std::vector<std::unique_ptr<Sensor>> sensors,
     shared_->sources.emplace_back().sensor = std::move(sensor);
   }
   for (std::size_t i = 0; i < shared_->sources.size(); ++i) {
-    threads_.emplace_back([shared = shared_, i] { shared->run(i); });
+    try {
+      threads_.emplace_back([shared = shared_, i] { shared->run(i); });
+    } catch (const std::system_error& error) {  // no more threads: the source is missing
+      shared_->give_up(i, error.what());
+    }
   }
 }
 

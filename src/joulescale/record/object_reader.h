@@ -43,6 +43,9 @@ class ObjectReader {
   void get(const char* key, Unit<Tag>& out) {
     double value = out.value();
     get(key, value);
+    if (value < 0.0) {
+      fail(key, "0 or more");
+    }
     out = Unit<Tag>(value);
   }
   template <typename T>

@@ -121,6 +121,9 @@ void read_measurement(ObjectReader& reader, RunRecord& run) {
     entry.get("count", run.devices.count);
   });
   reader.get("device_hours", run.device_hours);
+  if (run.device_hours < 0.0) {
+    reader.fail("device_hours", "0 or more");
+  }
   reader.object("hardware", [&](ObjectReader& entry) { run.hardware = read_hardware(entry); });
   reader.object("energy", [&](ObjectReader& entry) { run.energy = read_energy(entry); });
   reader.object("power", [&](ObjectReader& entry) {

@@ -80,6 +80,10 @@ Result<StoredRun> read_run_directory(const fs::path& directory, std::string name
   if (!record) {
     return std::move(record).error().with_context(file.native());
   }
+  if (record->devices.count < 1) {
+    return Error(ErrorCode::kCorruptData,
+                 fmt::format("{}: 'devices.count' is not 1 or more", file.native()));
+  }
   return StoredRun{std::move(name), std::move(text), std::move(record).value()};
 }
 
@@ -88,8 +92,9 @@ void add_run(const fs::path& directory,
              std::string name,
              const fs::path* study_directory,
              StoredRuns& stored) {
-  if (!fs::exists(directory / kRunFile)) {
-    if (study_directory != nullptr || fs::exists(directory / "launch.json")) {
+  std::error_code code;
+  if (fs::symlink_status(directory / kRunFile, code).type() == fs::file_type::not_found) {
+    if (study_directory != nullptr || fs::exists(directory / "launch.json", code)) {
       stored.problems.push_back(
           fmt::format("'{}' has no {}: the run is not finished", directory.native(), kRunFile));
     }

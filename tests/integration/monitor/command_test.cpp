@@ -80,6 +80,24 @@ TEST_F(MonitorStatus, AStandardErrorThatNobodyReadsChangesNothing) {
   EXPECT_EQ(record().exit_status, 3);
 }
 
+TEST_F(MonitorStatus, ClosedStandardStreamsAreNotTakenForTheJournal) {
+  Program program({"bash",
+                   "-c",
+                   "exec 2>&- <&-; '" + joulescale() + "' monitor --output '" +
+                       run_directory().native() + "' -- sh -c 'true <&0; exit 4'"});
+  const int status = program.wait_status();
+  EXPECT_TRUE(status == 4 || status == 1 || status == 2) << status;  // the command finds 0 closed
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(run_directory() / "nodes")) {
+    if (entry.path().filename() == "journal-0") {
+      std::ifstream file(entry.path(), std::ios::binary);
+      const std::string bytes((std::istreambuf_iterator<char>(file)), {});
+      EXPECT_THAT(bytes, Not(HasSubstr("record: ")));
+    }
+  }
+  EXPECT_FALSE(record().launch.key.empty());
+}
+
 TEST_F(MonitorStatus, LaunchedRanksAreTheDevicesOfARun) {
   Program program(monitor({}, {joulescale(), "launch", "--ranks", "3", "--", "sleep", "0.1"}));
   EXPECT_EQ(program.wait_status(), 0);
@@ -242,6 +260,10 @@ TEST_F(MonitorUsage, MistakesAreOneLineAndStatus2) {
       {{"monitor"}, "no command given"},
       {{"monitor", "--rate", "0", "--", "true"}, "--rate"},
       {{"monitor", "--rate", "1000", "--", "true"}, "--rate"},
+      {{"monitor", "--rate", "nan", "--", "true"}, "'nan' is not allowed; allowed: a number"},
+      {{"monitor", "--ram-watts", "1e308", "--", "true"}, "--ram-watts"},
+      {{"monitor", "--root=", "--output", "x", "--", "true"}, "option '--root=' has no value"},
+      {{"monitor", "--root", "/nonexistent", "--", "true"}, "'/nonexistent' is no directory"},
       {{"monitor", "--require", "warp", "--", "true"}, "--require: 'warp'"},
       {{"monitor", "--study", "/nonexistent", "--", "true"}, "--study"},
       {{"monitor", "--rat", "3", "--", "true"}, "unknown option '--rat'; did you mean --rate?"},

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/stat.h>
+
+#include <filesystem>
 #include <fstream>
 
 #include <gtest/gtest.h>
@@ -49,6 +52,28 @@ TEST(Error, TakesItsOwnContext) {
   Error error(ErrorCode::kIo, "no space");
   error = std::move(error).with_context("journal");
   EXPECT_EQ(error.text(), "journal: no space");
+}
+
+TEST(WriteFile, FollowsLinksAndRefusesWhatIsNoFile) {
+  const TempDir directory;
+  std::ofstream(directory / "target") << "old";
+  std::filesystem::create_symlink("target", directory / "link");
+  ASSERT_TRUE(write_file_atomic(directory / "link", "new").ok());
+  EXPECT_TRUE(std::filesystem::is_symlink(directory / "link"));
+  EXPECT_EQ(read_file(directory / "target").value(), "new");
+  ASSERT_EQ(::mkfifo((directory / "pipe").c_str(), 0600), 0);
+  for (const char* name : {"pipe", "."}) {
+    const auto refused = write_file_atomic(directory / name, "new");
+    ASSERT_FALSE(refused.ok()) << name;
+    EXPECT_NE(refused.error().text().find("not a regular file"), std::string::npos);
+  }
+}
+
+TEST(ReadFile, DoesNotWaitForAPipe) {
+  const TempDir directory;
+  ASSERT_EQ(::mkfifo((directory / "pipe").c_str(), 0600), 0);
+  EXPECT_FALSE(read_file(directory / "pipe").ok());
+  EXPECT_FALSE(read_frame_log(directory / "pipe", kMagic).ok());
 }
 
 TEST(Units, WattsTimesSecondsAreJoules) {

@@ -55,6 +55,16 @@ std::string error_of(const std::string& text) {
   return spec ? "no error" : spec.error().text();
 }
 
+TEST(StudyFile, KeysOfManyPartsAreRefusedBeforeTheyAreParsed) {
+  std::string text = "name = \"demo\"\na";
+  for (int i = 0; i < 100'000; ++i) {
+    text += ".a";
+  }
+  const auto study = parse_study(text + " = 1\n", "f.toml");
+  ASSERT_FALSE(study.ok());
+  EXPECT_TRUE(study.error().text().starts_with("f.toml:2: ")) << study.error().text();
+}
+
 TEST(StudyFile, ReadsEveryKey) {
   const auto spec = parse_study(kStudy, "s.toml");
   ASSERT_TRUE(spec) << spec.error().text();
@@ -134,11 +144,13 @@ INSTANTIATE_TEST_SUITE_P(
                 "joulescale-train without its dashes"},
         Mistake{9,
                 "train-samples = [1]",
-                "workload.options.train-samples: allowed: a text, a finite number, true (give it) "
+                "workload.options.train-samples: allowed: a text that is not empty, a finite "
+                "number, true (give it) "
                 "or false (do not)"},
         Mistake{10,
                 "learning-rate = nan",
-                "workload.options.learning-rate: allowed: a text, a finite number, true (give it) "
+                "workload.options.learning-rate: allowed: a text that is not empty, a finite "
+                "number, true (give it) "
                 "or false (do not)"},
         Mistake{14,
                 "rate = -inf",

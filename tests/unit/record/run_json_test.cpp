@@ -84,6 +84,21 @@ TEST(RunJson, WrongTypesNameTheirKey) {
   EXPECT_EQ(parsed.error().text(), "'training.samples' is not an integer");
 }
 
+TEST(RunJson, ImpossibleNumbersNameTheirKey) {
+  const auto error_after = [](const std::string& from, const std::string& to) {
+    std::string text = format_run_record(example_run());
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    text.replace(at, from.size(), to);
+    const auto parsed = parse_run_record(text);
+    return parsed ? std::string() : parsed.error().text();
+  };
+  EXPECT_EQ(error_after("\"total_j\": 100", "\"total_j\": -5"),
+            "'energy.total_j' is not 0 or more");
+  EXPECT_EQ(error_after("\"duration_s\": 12.5", "\"duration_s\": -1"),
+            "'duration_s' is not 0 or more");
+}
+
 TEST(RunJson, TruncatedTextIsAnError) {
   const std::string text = format_run_record(example_run());
   for (std::size_t size = 0; size + 2 < text.size(); size += 7) {
