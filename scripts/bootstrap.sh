@@ -28,6 +28,7 @@ test_packages=(
   libgtest-dev libgmock-dev
   clang-19 clang-format-19 clang-tidy-19 libclang-rt-19-dev shellcheck
   chromium fonts-dejavu-core procps util-linux git
+  slurm-wlm munge
 )
 
 missing_packages() {

@@ -16,16 +16,17 @@ show_progress() {
 
 # step TITLE REMEDY COMMAND…
 step() {
-  local title=$1 remedy=$2 log watcher status=0 started=$SECONDS
+  local title=$1 remedy=$2 log watcher="" status=0 started=$SECONDS
   shift 2
   mkdir -p build/logs
   log=build/logs/$(printf '%s' "$title" | tr -cs '[:alnum:]' '-').log
   printf '==> %s ...\n' "$title" >&2
-  show_progress "$log" &
-  watcher=$!
+  case $title in Build*) show_progress "$log" & watcher=$! ;; esac
   ("$@") >"$log" 2>&1 || status=$?
-  kill "$watcher" 2>/dev/null || true
-  wait "$watcher" 2>/dev/null || true
+  if [ -n "$watcher" ]; then
+    kill "$watcher" 2>/dev/null || true
+    wait "$watcher" 2>/dev/null || true
+  fi
   if [ "$status" = 0 ]; then
     printf '    done in %d s\n' $((SECONDS - started)) >&2
   else

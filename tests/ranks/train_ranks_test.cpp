@@ -266,6 +266,16 @@ TEST_F(TrainRanks, TakenPortIsOneLine) {
   expect_one_line(err, "port " + std::to_string(socket.port) + " is taken");
 }
 
+TEST_F(TrainRanks, AProgramThatListensAndNeverAnswersIsGivenUp) {
+  const auto socket = testing::listen_on_free_port();
+  const auto started = std::chrono::steady_clock::now();
+  const auto [status, err] =
+      run(command({"--timeout-s", "1"}), testing::rank_variables(1, 2, socket.port));
+  EXPECT_EQ(status, 1);
+  expect_one_line(err, "port " + std::to_string(socket.port));
+  EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(30));
+}
+
 TEST_F(TrainRanks, SignalsEndARun) {
   auto ranks = start_ranks(2, endless(), directory_ / "rank", measured());
   RankProcess alone(endless(), measured(), directory_ / "alone");

@@ -249,7 +249,7 @@ RunRecord merge_run(const LaunchInfo& launch, std::span<const NodeReport> nodes)
   return run;
 }
 
-Result<RunRecord> finish_run(const std::filesystem::path& path, Missing missing) {
+Result<FinishedRun> finish_run(const std::filesystem::path& path, Missing missing) {
   const RunDirectory directory{path};
   JOULESCALE_TRY_ASSIGN(const std::string launch_text, read_file(directory.launch_file()));
   auto launch = parse_launch(launch_text);
@@ -286,9 +286,13 @@ Result<RunRecord> finish_run(const std::filesystem::path& path, Missing missing)
   if (!complete) {
     launch->flags.emplace_back("recovered");
   }
-  RunRecord run = merge_run(*launch, nodes);
-  JOULESCALE_TRY(write_file_atomic(directory.run_file(), format_run_record(run), 0600));
-  return run;
+  FinishedRun finished{merge_run(*launch, nodes)};
+  const std::string text = format_run_record(finished.record);
+  JOULESCALE_TRY_ASSIGN(finished.was_new, create_file_atomic(directory.run_file(), text, 0600));
+  if (!finished.was_new) {
+    JOULESCALE_TRY(write_file_atomic(directory.run_file(), text, 0600));
+  }
+  return finished;
 }
 
 }  // namespace joulescale

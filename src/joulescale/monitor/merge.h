@@ -25,9 +25,14 @@ enum class Missing {
   kAllowed,  // merge the others; the run is flagged `recovered`
 };
 
+struct FinishedRun {
+  RunRecord record;
+  bool was_new = false;  // this call put run.json there, no other one did before
+};
+
 /// Merges a run directory and puts run.json in place, whole or not at all. An error if a file is
 /// damaged, or no node has a report.
-Result<RunRecord> finish_run(const std::filesystem::path& directory,
-                             Missing missing = Missing::kRefused);
+Result<FinishedRun> finish_run(const std::filesystem::path& directory,
+                               Missing missing = Missing::kRefused);
 
 }  // namespace joulescale

@@ -104,7 +104,7 @@ Result<void> recover_node(const RunDirectory& directory,
   std::vector<std::string> notes;
   JOULESCALE_TRY_ASSIGN(const NodeReport report,
                         make_node_report(launch, node, ranks, nullptr, notes));
-  SourceClaims::remove_files(launch.id);
+  SourceClaims::remove_files(launch.id, name);
   return write_file_atomic(node.report(), format_node_report(report), 0600);
 }
 
@@ -147,7 +147,8 @@ Result<LaunchInfo> recover_nodes(const RunDirectory& directory) {
 Result<RunRecord> recover_run(const fs::path& path) {
   const RunDirectory directory{path};
   JOULESCALE_TRY(recover_nodes(directory));
-  return finish_run(path, Missing::kAllowed);
+  JOULESCALE_TRY_ASSIGN(FinishedRun finished, finish_run(path, Missing::kAllowed));
+  return std::move(finished.record);
 }
 
 Result<RunRecord> recover_merged(std::span<const fs::path> directories, const fs::path& output) {
@@ -189,7 +190,8 @@ Result<RunRecord> recover_merged(std::span<const fs::path> directories, const fs
     JOULESCALE_TRY(write_file_atomic(NodeDirectory{merged.nodes() / name}.report(), text, 0600));
   }
   JOULESCALE_TRY(write_file_atomic(merged.launch_file(), format_launch(*launch), 0600));
-  return finish_run(output, Missing::kAllowed);
+  JOULESCALE_TRY_ASSIGN(FinishedRun finished, finish_run(output, Missing::kAllowed));
+  return std::move(finished.record);
 }
 
 }  // namespace joulescale

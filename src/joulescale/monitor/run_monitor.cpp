@@ -127,7 +127,7 @@ Result<Plan> make_plan(const MonitorOptions& options, Clock& clock) {
   JOULESCALE_TRY_ASSIGN(plan.node_directory,
                         create_node_directory(plan.joined.directory, plan.node.directory));
   if (!launch.alone) {
-    plan.claims = std::make_shared<SourceClaims>(plan.joined.launch.id);
+    plan.claims = std::make_shared<SourceClaims>(plan.joined.launch.id, plan.node.directory);
   }
   if (auto written = write_rank_record(plan, registration(plan)); !written) {
     leave_launch(plan.joined, plan.node_directory);
@@ -205,7 +205,7 @@ RankRecordFile finished_rank(const MonitorOptions& options,
 }
 
 /// Writes node.json if this was the node's last rank, and run.json if it was the launch's last.
-/// The record of the run if it is finished; nothing while other ranks go on.
+/// The record of the run if this process finished it; nothing while other ranks go on.
 Result<std::optional<RunRecord>> write_records(const Plan& plan,
                                                const RankRecordFile& own,
                                                Recorder& recorder) {
@@ -234,12 +234,13 @@ Result<std::optional<RunRecord>> write_records(const Plan& plan,
     written = write_file_atomic(plan.node_directory.report(), format_node_report(report), 0600);
   }
   if (plan.claims) {
-    SourceClaims::remove_files(plan.joined.launch.id);
+    SourceClaims::remove_files(plan.joined.launch.id, plan.node.directory);
   }
   if (written) {
     auto finished = finish_run(plan.joined.directory.path);
-    if (finished) {
-      return std::optional(std::move(finished).value());
+    if (finished) {  // of ranks that end together one has the last word
+      return finished->was_new ? std::optional(std::move(finished->record))
+                               : std::optional<RunRecord>();
     }
     if (finished.error().code() == ErrorCode::kUnavailable) {
       return std::optional<RunRecord>();

@@ -18,8 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 
 /// The user is part of the name: another user's files cannot stand in the way.
-std::string prefix_of(const std::string& launch_id) {
-  return fmt::format("joulescale-{}-{}-", ::getuid(), launch_id);
+std::string prefix_of(const std::string& launch_id, const std::string& node) {
+  return fmt::format("joulescale-{}-{}-{}-", ::getuid(), launch_id, node);
 }
 
 constexpr char kReady = '1';
@@ -31,8 +31,10 @@ fs::path node_lock_directory() {
   return ::access(shared_memory.c_str(), W_OK | X_OK) == 0 ? shared_memory : fs::path("/tmp");
 }
 
-SourceClaims::SourceClaims(std::string launch_id, fs::path directory)
-    : prefix_(prefix_of(launch_id)), directory_(std::move(directory)) {}
+SourceClaims::SourceClaims(const std::string& launch_id,
+                           const std::string& node,
+                           fs::path directory)
+    : prefix_(prefix_of(launch_id, node)), directory_(std::move(directory)) {}
 
 fs::path SourceClaims::file_of(const std::string& source) const {
   std::string name = prefix_ + source;
@@ -99,8 +101,10 @@ bool SourceClaims::verify() {
   return all_in_place;
 }
 
-void SourceClaims::remove_files(const std::string& launch_id, const fs::path& directory) {
-  const std::string prefix = prefix_of(launch_id);
+void SourceClaims::remove_files(const std::string& launch_id,
+                                const std::string& node,
+                                const fs::path& directory) {
+  const std::string prefix = prefix_of(launch_id, node);
   std::error_code error;
   std::vector<fs::path> files;
   for (fs::directory_iterator entry(directory, error), end; !error && entry != end;

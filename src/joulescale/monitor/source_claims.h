@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which process of a launch reads which source: one lock file a source on this node, in /dev/shm
-// (else /tmp), named by user and launch. A process that ends or dies frees what it held, and
-// another goes on. Never on the run directory: locks on shared file systems cannot be relied on.
+// (else /tmp), named by user, launch and node (nodes of a test may share one machine). A process
+// that ends or dies frees what it held, and another goes on. Never on the run directory: locks on
+// shared file systems cannot be relied on.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,10 @@ std::filesystem::path node_lock_directory();
 /// Thread safe.
 class SourceClaims {
  public:
-  explicit SourceClaims(std::string launch_id,
-                        std::filesystem::path directory = node_lock_directory());
+  /// `node`: its name, as a file may have it.
+  SourceClaims(const std::string& launch_id,
+               const std::string& node,
+               std::filesystem::path directory = node_lock_directory());
 
   /// True if this process holds the source, also since an earlier call. Never waits. Where lock
   /// files cannot be made at all the answer is true: twice measured is mended when nodes are
@@ -35,8 +38,9 @@ class SourceClaims {
   /// Frees the sources whose lock file was removed or replaced meanwhile (a clean-up of /dev/shm):
   /// they are claimed anew. False if there was one.
   bool verify();
-  /// Removes the lock files of all sources of a launch; for the last process on the node.
+  /// Removes the lock files of all sources of a launch on the node; for its last process there.
   static void remove_files(const std::string& launch_id,
+                           const std::string& node,
                            const std::filesystem::path& directory = node_lock_directory());
 
  private:

@@ -6,6 +6,11 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <chrono>
+#include <exception>
+#include <future>
+#include <memory>
+#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -19,6 +24,7 @@ namespace joulescale {
 namespace {
 
 constexpr int kListenBacklog = 1024;
+constexpr std::chrono::seconds kTimeToAnswer{2};  // beyond the limit that the user set
 
 std::string rank_key(int rank) { return fmt::format("rank/{}", rank); }
 
@@ -75,6 +81,21 @@ std::string connect_address(const RankEnvironment& ranks) {
   return is_loopback(ranks.master_address) ? "127.0.0.1" : ranks.master_address;
 }
 
+/// Makes the store on a thread of its own: torch waits for ever for an answer from a program that
+/// accepts connections and says nothing. Such a thread is left behind.
+std::future<StorePtr> make_store(const std::string& address, const c10d::TCPStoreOptions& options) {
+  auto promise = std::make_shared<std::promise<StorePtr>>();
+  auto store = promise->get_future();
+  std::thread([promise, address, options] {
+    try {
+      promise->set_value(c10::make_intrusive<c10d::TCPStore>(address, options));
+    } catch (...) {
+      promise->set_exception(std::current_exception());
+    }
+  }).detach();
+  return store;
+}
+
 Result<StorePtr> connect(const RankEnvironment& ranks,
                          std::optional<int> listen_fd,
                          std::chrono::milliseconds timeout) {
@@ -92,8 +113,18 @@ Result<StorePtr> connect(const RankEnvironment& ranks,
     JOULESCALE_TRY_ASSIGN(own_socket, listen_at(ranks));
     options.masterListenFd = own_socket.get();
   }
+  auto made = make_store(connect_address(ranks), options);
+  if (made.wait_for(timeout + kTimeToAnswer) != std::future_status::ready) {
+    own_socket.release();
+    return Error(
+        ErrorCode::kTimeout,
+        fmt::format("whoever listens at {} port {} does not answer as rank 0 does: another "
+                    "program uses that port",
+                    ranks.master_address,
+                    ranks.master_port));
+  }
   try {
-    StorePtr store = c10::make_intrusive<c10d::TCPStore>(connect_address(ranks), options);
+    StorePtr store = made.get();
     own_socket.release();  // the store closes it
     if (!ranks.store_prefix.empty()) {
       store = c10::make_intrusive<c10d::PrefixStore>(ranks.store_prefix, std::move(store));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several monitors of one launch on one node, as torchrun, mpirun or srun start them: they share
 // one record in which every source stands once.
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -114,6 +115,24 @@ TEST_F(MonitorRanks, TheSummaryComesOnceFromTheLastRank) {
   EXPECT_EQ(last->wait_status(), 0);
   EXPECT_THAT(last->err(), HasSubstr("record: " + run_directory().native()));
   EXPECT_EQ(record().ranks.size(), 2U);
+}
+
+TEST_F(MonitorRanks, OfRanksThatEndTogetherOneSumsUp) {
+  std::vector<std::unique_ptr<Program>> ranks;
+  for (int rank = 0; rank < 4; ++rank) {
+    std::vector<std::string> arguments = monitor(options(), {"sleep", "0.5"});
+    arguments.erase(std::find(arguments.begin(), arguments.end(), "--quiet"));
+    ranks.push_back(std::make_unique<Program>(
+        arguments, ProgramOptions{.environment = torchrun_rank(rank, 4)}));
+  }
+  std::string all;
+  for (const auto& rank : ranks) {
+    EXPECT_EQ(rank->wait_status(), 0);
+    all += rank->err();
+  }
+  const std::size_t first = all.find("record: ");
+  EXPECT_NE(first, std::string::npos);
+  EXPECT_EQ(all.find("record: ", first + 1), std::string::npos);
 }
 
 TEST_F(MonitorRanks, AnotherRankGoesOnWhenTheSamplerIsKilled) {

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <regex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,18 @@ class ReportInBrowser : public ::testing::Test {
     }
   }
 
+  /// The browser's log without what its own pages say (offline: that the network is slow).
+  static std::string without_own_messages(const std::string& log) {
+    std::istringstream lines(log);
+    std::string kept;
+    for (std::string line; std::getline(lines, line);) {
+      if (line.find("source: chrome://") == std::string::npos) {
+        kept += line + "\n";
+      }
+    }
+    return kept;
+  }
+
   /// Opens the page of `report`; what the browser printed on stdout is in dom_, its log in log_.
   void open(const StudyReport& report, const std::vector<std::string>& what) {
     const auto page = format_html_page(report, "1.0");
@@ -83,7 +96,7 @@ class ReportInBrowser : public ::testing::Test {
     testing::ProgramRun run(argv);
     ASSERT_EQ(run.wait(std::chrono::seconds(200)), 0) << run.err();
     dom_ = run.out();
-    log_ = run.err();
+    log_ = without_own_messages(run.err());
   }
 
   /// The markup of one plot, drawn.

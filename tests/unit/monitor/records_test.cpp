@@ -161,9 +161,9 @@ TEST(FinishRun, IsIdempotentAndWaitsForAllRanks) {
   EXPECT_THAT(early.error().text(), HasSubstr("1 of 2 ranks"));
   const NodeDirectory b = create_node_directory(run, "b").value();
   ASSERT_TRUE(write_file_atomic(b.report(), format_node_report(report_of("b", 1, 0))).ok());
-  ASSERT_TRUE(finish_run(run.path).ok());
+  EXPECT_TRUE(finish_run(run.path).value().was_new);
   const std::string first = read_file(run.run_file()).value();
-  ASSERT_TRUE(finish_run(run.path).ok());
+  EXPECT_FALSE(finish_run(run.path).value().was_new);
   EXPECT_EQ(read_file(run.run_file()).value(), first);
   std::ofstream(b.report()) << "{\"schema\": \"joulescale.node/1\", \"ident";
   EXPECT_FALSE(finish_run(run.path).ok());

@@ -15,22 +15,24 @@ using testing::TempDir;
 
 TEST(SourceClaims, OneHolderASource) {
   const TempDir directory;
-  SourceClaims a("launch", directory.path());
-  SourceClaims b("launch", directory.path());
-  SourceClaims other("another", directory.path());
+  SourceClaims a("launch", "n1", directory.path());
+  SourceClaims b("launch", "n1", directory.path());
+  SourceClaims other("another", "n1", directory.path());
   EXPECT_TRUE(a.claim("powercap"));
   EXPECT_TRUE(a.claim("powercap")) << "held already";
   EXPECT_FALSE(b.claim("powercap"));
   EXPECT_TRUE(b.claim("GPU-1"));
   EXPECT_FALSE(a.claim("GPU-1"));
   EXPECT_TRUE(other.claim("powercap")) << "another launch";
+  SourceClaims elsewhere("launch", "n2", directory.path());
+  EXPECT_TRUE(elsewhere.claim("powercap")) << "another node";
 }
 
 TEST(SourceClaims, EndOfTheHolderFreesTheSource) {
   const TempDir directory;
-  SourceClaims b("launch", directory.path());
+  SourceClaims b("launch", "n1", directory.path());
   {
-    SourceClaims a("launch", directory.path());
+    SourceClaims a("launch", "n1", directory.path());
     ASSERT_TRUE(a.claim("powercap"));
     ASSERT_FALSE(b.claim("powercap"));
   }
@@ -39,8 +41,8 @@ TEST(SourceClaims, EndOfTheHolderFreesTheSource) {
 
 TEST(SourceClaims, TheHolderSaysThatItIsReady) {
   const TempDir directory;
-  SourceClaims a("launch", directory.path());
-  SourceClaims b("launch", directory.path());
+  SourceClaims a("launch", "n1", directory.path());
+  SourceClaims b("launch", "n1", directory.path());
   EXPECT_FALSE(b.is_ready("powercap"));
   ASSERT_TRUE(a.claim("powercap"));
   ASSERT_FALSE(b.claim("powercap"));
@@ -52,12 +54,12 @@ TEST(SourceClaims, TheHolderSaysThatItIsReady) {
 
 TEST(SourceClaims, ALockFileThatWasReplacedIsNoClaim) {
   const TempDir directory;
-  SourceClaims a("launch", directory.path());
-  SourceClaims b("launch", directory.path());
+  SourceClaims a("launch", "n1", directory.path());
+  SourceClaims b("launch", "n1", directory.path());
   ASSERT_TRUE(a.claim("powercap"));
   EXPECT_TRUE(a.verify());
   ASSERT_FALSE(b.claim("powercap"));
-  SourceClaims::remove_files("launch", directory.path());
+  SourceClaims::remove_files("launch", "n1", directory.path());
   EXPECT_TRUE(fs::is_empty(directory.path()));
   EXPECT_TRUE(b.claim("powercap"));
   EXPECT_FALSE(a.verify());
@@ -67,17 +69,17 @@ TEST(SourceClaims, ALockFileThatWasReplacedIsNoClaim) {
 
 TEST(SourceClaims, RemovesOnlyItsLaunch) {
   const TempDir directory;
-  SourceClaims a("aa", directory.path());
-  SourceClaims b("bb", directory.path());
+  SourceClaims a("aa", "n1", directory.path());
+  SourceClaims b("bb", "n1", directory.path());
   ASSERT_TRUE(a.claim("powercap") && a.claim("GPU/1") && b.claim("powercap"));
-  SourceClaims::remove_files("aa", directory.path());
+  SourceClaims::remove_files("aa", "n1", directory.path());
   EXPECT_TRUE(b.verify());
   EXPECT_EQ(std::distance(fs::directory_iterator(directory.path()), fs::directory_iterator()), 1);
 }
 
 TEST(SourceClaims, WhereNoFileCanBeMadeTheSourceIsRead) {
   const TempDir directory;
-  SourceClaims claims("launch", directory / "missing");
+  SourceClaims claims("launch", "n1", directory / "missing");
   EXPECT_TRUE(claims.claim("powercap"));
 }
 

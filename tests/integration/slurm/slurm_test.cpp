@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// joulescale monitor inside srun, on a real Slurm cluster of two nodes on loopback.
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "tests/integration/monitor/live_counters.h"
+#include "tests/integration/monitor/monitor_harness.h"
+#include "tests/support/fake_nvml_dir.h"
+
+namespace joulescale::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::Contains;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr double kCpuWatts = 100.0;
+
+bool is_installed(const std::string& program) {
+  return std::system(("command -v " + program + " >/dev/null 2>&1").c_str()) == 0;
+}
+
+/// GPU-0 takes 100 W, GPU-1 200 W and so on.
+std::string four_gpus(Nanoseconds epoch) {
+  std::string scenario = fmt::format("epoch_ns {}\n", epoch.count());
+  for (int gpu = 0; gpu < 4; ++gpu) {
+    scenario +=
+        fmt::format("gpu GPU-{} NVIDIA Fake\nupdate_ms 20\npower 0:{}\n", gpu, 100 * (gpu + 1));
+  }
+  return scenario;
+}
+
+class SlurmCluster : public MonitorTest {
+ protected:
+  void SetUp() override {
+    if (::geteuid() != 0) {
+      GTEST_SKIP() << "Skipped: a Slurm cluster needs root";
+    }
+    if (!is_installed("slurmctld") || !is_installed("slurmd") || !is_installed("munged")) {
+      GTEST_SKIP() << "Skipped: slurm-wlm or munge is not installed";
+    }
+    Program start({JOULESCALE_SLURM_CLUSTER, "start", cluster_directory()});
+    started_ = true;
+    ASSERT_EQ(start.wait_status(), 0) << start.err();
+  }
+  void TearDown() override {
+    if (started_) {
+      Program stop({JOULESCALE_SLURM_CLUSTER, "stop", cluster_directory()});
+      EXPECT_EQ(stop.wait_status(), 0) << stop.err();
+    }
+  }
+
+  std::string cluster_directory() const { return cluster_.path().native(); }
+  ProgramOptions in_cluster() const {
+    return {.environment = {{"SLURM_CONF", cluster_directory() + "/slurm.conf"}}};
+  }
+
+  /// "srun <srun's options> joulescale monitor <options> -- <command>".
+  std::vector<std::string> srun(const std::vector<std::string>& srun_options,
+                                const std::vector<std::string>& command) const {
+    std::vector<std::string> arguments = {"srun"};
+    arguments.insert(arguments.end(), srun_options.begin(), srun_options.end());
+    const auto monitored = monitor(
+        {"--root", tree_.root().native(), "--nvml-library", fake_.library().native()}, command);
+    // Each task sees one GPU, as --gpus-per-task does it.
+    arguments.insert(arguments.end(),
+                     {"sh", "-c", "CUDA_VISIBLE_DEVICES=$SLURM_PROCID exec \"$@\"", "task"});
+    arguments.insert(arguments.end(), monitored.begin(), monitored.end());
+    return arguments;
+  }
+
+  TempDir cluster_;
+  bool started_ = false;
+  OnePackage tree_;  // both nodes read it: the same power on each
+  LiveCounters live_{
+      tree_,
+      {{"intel-rapl:0", [](double t) { return static_cast<std::uint64_t>(kCpuWatts * 1e6 * t); }}},
+      std::chrono::milliseconds(2)};
+  FakeNvmlDir fake_{JOULESCALE_FAKE_NVML_DIR, four_gpus(system_clock().monotonic_now())};
+};
+
+TEST_F(SlurmCluster, FourRanksOnTwoNodesAreTwoNodeTotalsAndOneJobTotal) {
+  Program job(srun({"-N2", "-n4", "--ntasks-per-node=2"}, {"sleep", "2"}), in_cluster());
+  ASSERT_EQ(job.wait_status(), 0) << job.err();
+  const RunRecord run = record();
+  EXPECT_EQ(run.launch.launcher, "slurm");
+  ASSERT_TRUE(run.scheduler.has_value());
+  ASSERT_EQ(run.ranks.size(), 4U);
+  ASSERT_EQ(run.nodes.size(), 2U);
+  EXPECT_EQ(run.exit_status, 0);
+  EXPECT_EQ(run.devices.kind, "gpu");
+  EXPECT_EQ(run.devices.count, 4);
+  double rank_time_j = 0.0;  // what the GPUs used while their own ranks ran
+  double longest_j = 0.0;    // and would have used during the whole run
+  for (const RankRecord& rank : run.ranks) {
+    rank_time_j += 100.0 * (rank.rank + 1) * rank.duration.value();
+    longest_j += 100.0 * (rank.rank + 1) * run.duration.value();
+  }
+  const ComponentEnergy& gpu = run.energy.components.at("gpu");
+  const double error_j = gpu.uncertainty->value() + 1e-3 * rank_time_j;
+  EXPECT_GE(gpu.energy.value(), rank_time_j - error_j);
+  EXPECT_LE(gpu.energy.value(), longest_j + error_j);
+  Joules sum;
+  for (const NodeRecord& node : run.nodes) {
+    const ComponentEnergy& cpu = node.components.at("cpu");
+    EXPECT_NEAR(cpu.energy.value(),
+                kCpuWatts * run.duration.value(),
+                cpu.uncertainty->value() + kCpuWatts * (0.2 + live_.seconds_late()));
+    sum += *node.energy;
+  }
+  EXPECT_DOUBLE_EQ(run.energy.total->value(), sum.value());
+  EXPECT_THAT(run.flags, Not(Contains("duplicate_source")));
+  EXPECT_THAT(lock_files(run.id), IsEmpty());
+}
+
+TEST_F(SlurmCluster, ASignalByScancelReachesEachCommandOnce) {
+  const std::string command =
+      "trap 'echo got' USR1; echo ready; i=0; while [ $i -lt 40 ]; do sleep 0.1; i=$((i+1)); done";
+  Program job(srun({"-N2", "-n2", "--job-name=counted"}, {"sh", "-c", command}), in_cluster());
+  ASSERT_TRUE(job.wait_for_output("ready\nready\n"));
+  Program signal({"sh", "-c", "scancel -s USR1 $(squeue -h -n counted -o %i)"}, in_cluster());
+  ASSERT_EQ(signal.wait_status(), 0) << signal.err();
+  EXPECT_EQ(job.wait_status(), 0) << job.err();
+  const std::string out = job.out();
+  std::size_t got = 0;
+  for (std::size_t at = out.find("got"); at != std::string::npos; at = out.find("got", at + 1)) {
+    ++got;
+  }
+  EXPECT_EQ(got, 2U) << out;
+}
+
+TEST_F(SlurmCluster, ACancelledJobLeavesItsRecord) {
+  Program job(srun({"-N2", "-n2", "--job-name=cancelled"}, {"sh", "-c", "echo ready; sleep 60"}),
+              in_cluster());
+  ASSERT_TRUE(job.wait_for_output("ready\nready\n"));
+  std::this_thread::sleep_for(1s);
+  Program cancel({"sh", "-c", "scancel $(squeue -h -n cancelled -o %i)"}, in_cluster());
+  ASSERT_EQ(cancel.wait_status(), 0) << cancel.err();
+  EXPECT_NE(job.wait_status(), 0);
+  for (int i = 0; i < 100 && !std::filesystem::exists(run_directory() / "run.json"); ++i) {
+    std::this_thread::sleep_for(100ms);
+  }
+  const RunRecord run = record();
+  EXPECT_EQ(run.signal, SIGTERM);
+  EXPECT_EQ(run.ranks.size(), 2U);
+  EXPECT_GE(run.duration.value(), 0.9);
+  EXPECT_GT(run.energy.total->value(), 2 * 0.9 * kCpuWatts);
+}
+
+TEST_F(SlurmCluster, TwoStepsOfAJobAreTwoLaunches) {
+  const auto default_directory = [&](const std::vector<std::string>& arguments) {
+    std::vector<std::string> without;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      if (arguments[i] == "--output") {
+        ++i;
+      } else {
+        without.push_back(arguments[i]);
+      }
+    }
+    return without;
+  };
+  for (int step = 0; step < 2; ++step) {
+    ProgramOptions options = in_cluster();
+    options.directory = work_.path();
+    Program job(default_directory(srun({"-N2", "-n2"}, {"true"})), options);
+    ASSERT_EQ(job.wait_status(), 0) << job.err();
+  }
+  std::size_t launches = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(work_ / "joulescale-runs")) {
+    EXPECT_TRUE(std::filesystem::exists(entry.path() / "run.json")) << entry.path();
+    ++launches;
+  }
+  EXPECT_EQ(launches, 2U);
+}
+
+}  // namespace
+}  // namespace joulescale::testing
