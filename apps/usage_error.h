@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-namespace CLI {  // NOLINT(readability-identifier-naming)
+namespace CLI {
 class App;
 class ParseError;
 }  // namespace CLI

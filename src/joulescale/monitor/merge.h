@@ -32,7 +32,7 @@ struct FinishedRun {
 
 /// Merges a run directory and puts run.json in place, whole or not at all. An error if a file is
 /// damaged, or no node has a report.
-Result<FinishedRun> finish_run(const std::filesystem::path& directory,
+Result<FinishedRun> finish_run(const std::filesystem::path& path,
                                Missing missing = Missing::kRefused);
 
 }  // namespace joulescale

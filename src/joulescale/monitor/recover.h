@@ -11,10 +11,11 @@
 
 namespace joulescale {
 
-/// Finishes the launch in `directory`: ranks without an end end at their journal's last reading and
-/// have no exit status; the run is flagged `recovered`. A launch that is finished stays as it is
-/// (its run.json is written again, the same). Errors: a rank still runs, nothing can be read.
-Result<RunRecord> recover_run(const std::filesystem::path& directory);
+/// Finishes the launch in the run directory `path`: ranks without an end end at their journal's
+/// last reading and have no exit status; the run is flagged `recovered`. A launch that is finished
+/// stays as it is (its run.json is written again, the same). Errors: a rank still runs, nothing can
+/// be read.
+Result<RunRecord> recover_run(const std::filesystem::path& path);
 
 /// Merges the directories of one launch that lie on different file systems, each finished first,
 /// into `output`, which must not be there or be empty.

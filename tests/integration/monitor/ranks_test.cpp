@@ -53,6 +53,19 @@ class MonitorRanks : public MonitorTest {
                                      ProgramOptions{.environment = std::move(more)});
   }
 
+  /// Waits until the rank's monitor has registered: what starts then comes second.
+  void wait_for_rank(int rank) const {
+    const auto file = run_directory() / "ranks" / (std::to_string(rank) + ".json");
+    std::error_code missing;
+    for (int i = 0; i < 1000; ++i) {
+      if (const auto size = std::filesystem::file_size(file, missing); !missing && size > 0) {
+        return;
+      }
+      std::this_thread::sleep_for(10ms);
+    }
+    ADD_FAILURE() << "rank " << rank << " did not come";
+  }
+
   OnePackage tree_;
   LiveCounters live_{
       tree_,
@@ -63,6 +76,7 @@ class MonitorRanks : public MonitorTest {
 
 TEST_F(MonitorRanks, FourRanksWithAGpuEachAreFourGpusEachOnce) {
   std::vector<std::unique_ptr<Program>> ranks;
+  ranks.reserve(4);
   for (int rank = 0; rank < 4; ++rank) {
     ranks.push_back(start(rank,
                           4,
@@ -119,6 +133,7 @@ TEST_F(MonitorRanks, TheSummaryComesOnceFromTheLastRank) {
 
 TEST_F(MonitorRanks, OfRanksThatEndTogetherOneSumsUp) {
   std::vector<std::unique_ptr<Program>> ranks;
+  ranks.reserve(4);
   for (int rank = 0; rank < 4; ++rank) {
     std::vector<std::string> arguments = monitor(options(), {"sleep", "0.5"});
     arguments.erase(std::find(arguments.begin(), arguments.end(), "--quiet"));
@@ -136,10 +151,12 @@ TEST_F(MonitorRanks, OfRanksThatEndTogetherOneSumsUp) {
 }
 
 TEST_F(MonitorRanks, AnotherRankGoesOnWhenTheSamplerIsKilled) {
-  const auto sampler = start(0, 2, {"sleep", "3"});
+  const auto sampler = start(0, 2, {"sleep", "6"});
+  wait_for_rank(0);
   std::this_thread::sleep_for(600ms);  // it reads every source before the other comes
   const auto other = start(1, 2, {"sleep", "3"});
-  std::this_thread::sleep_for(1s);
+  wait_for_rank(1);
+  std::this_thread::sleep_for(600ms);
   sampler->signal(SIGKILL);
   sampler->wait();
   EXPECT_EQ(other->wait_status(), 0);
@@ -176,6 +193,7 @@ TEST_F(MonitorRanks, ARankThatIsRegisteredIsRefused) {
 
 TEST_F(MonitorRanks, RequiredComponentsMayBeReadByAnotherRank) {
   const auto first = start(0, 2, {"sleep", "1.5"});
+  wait_for_rank(0);
   std::this_thread::sleep_for(300ms);
   std::vector<std::string> more = options();
   more.insert(more.end(), {"--require", "cpu,gpu"});
@@ -187,8 +205,8 @@ TEST_F(MonitorRanks, RequiredComponentsMayBeReadByAnotherRank) {
 TEST_F(MonitorRanks, ALaunchIdJoinsProcessesWithoutALauncher) {
   std::vector<std::string> more = options();
   more.insert(more.end(), {"--launch-id", "mine"});
-  Program first(monitor(more, {"sleep", "1.5"}));
-  std::this_thread::sleep_for(300ms);
+  Program first(monitor(more, {"sleep", "2.5"}));
+  wait_for_rank(0);
   Program second(monitor(more, {"sleep", "0.2"}));
   EXPECT_EQ(second.wait_status(), 0) << second.err();
   EXPECT_EQ(first.wait_status(), 0);

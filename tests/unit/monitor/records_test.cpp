@@ -17,7 +17,6 @@
 namespace joulescale {
 namespace {
 
-using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::TempDir;
