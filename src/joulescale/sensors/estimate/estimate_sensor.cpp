@@ -79,7 +79,7 @@ Watts estimate_memory_power(int modules, bool arm) {
   return arm ? Watts(std::max(3.0, 1.5 * weight)) : Watts(std::max(10.0, 5.0 * weight));
 }
 
-EstimateSensor::EstimateSensor(std::filesystem::path root,
+EstimateSensor::EstimateSensor(const std::filesystem::path& root,
                                std::set<Domain> domains,
                                const EstimateOptions& options,
                                Clock& clock)

@@ -33,7 +33,7 @@ Watts estimate_memory_power(int modules, bool arm);
 class EstimateSensor final : public Sensor {
  public:
   /// `domains`: those to estimate, of kCpu and kDram. `root` stands for "/".
-  EstimateSensor(std::filesystem::path root,
+  EstimateSensor(const std::filesystem::path& root,
                  std::set<Domain> domains,
                  const EstimateOptions& options,
                  Clock& clock);
