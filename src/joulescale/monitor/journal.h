@@ -8,12 +8,11 @@
 //              i64 update period or -1, u64 plausible power in mW, text provenance, text accuracy,
 //              u32 inputs, then (text name, text value) for each
 //   kReadings  a block of rows of one sensor, about a second's: u32 sensor, then for each row u8 1
-//   if
-//              some channel has no value, and for each channel (u8 status, only if so), zigzag raw,
-//              zigzag before, varint after - before. Times are in units of 128 ns, rounded down.
-//              Raw is the difference from the channel's last row, before the difference from the
-//              preceding channel's after (of the first channel: from its last row's before); what
-//              precedes the block counts as 0.
+//              if some channel has no value, and for each channel (u8 status, only if so), zigzag
+//              raw, zigzag before, varint after - before. Times are in units of 128 ns, rounded
+//              down. Raw is the difference from the channel's last row, before the difference from
+//              the preceding channel's after (of the first channel: from its last row's before);
+//              what precedes the block counts as 0.
 //   kMissed    u32 sensor, u64 readings that were due and not made
 //   kBegin     i64 time at which the command was started
 //   kEnd       i64 time at which it ended, u8 1 for a signal, u32 exit status or signal

@@ -5,9 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <functional>
 #include <random>
 #include <set>
 
@@ -26,6 +28,11 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kRunsFolder = "joulescale-runs";
 constexpr mode_t kPrivate = 0700;
+
+bool is_file_name_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+         c == '_' || c == '.';
+}
 
 Json text_array(const std::vector<std::string>& values) {
   Json array = Json::array();
@@ -238,11 +245,7 @@ std::string random_launch_id() {
 std::string file_name_of(std::string_view key) {
   constexpr std::size_t kMostBytes = 100;
   std::string name(key.substr(0, kMostBytes));
-  for (char& c : name) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '-' || c == '_' || c == '.';
-    c = plain ? c : '-';
-  }
+  std::ranges::replace_if(name, std::not_fn(is_file_name_character), '-');
   return name.starts_with('.') ? "launch" + name : name;
 }
 
@@ -338,11 +341,7 @@ NodeIdentity node_identity(const std::map<std::string, std::string>& environment
     node.identity = boot_id ? std::string(trim(*boot_id)) : node.host;
     node.directory = fmt::format("{}-{}", node.host, node.identity.substr(0, 8));
   }
-  for (char& c : node.directory) {
-    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                          (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
-    c = is_plain ? c : '_';
-  }
+  std::ranges::replace_if(node.directory, std::not_fn(is_file_name_character), '_');
   if (node.directory.empty() || node.directory.starts_with('.')) {
     node.directory.insert(0, "node");
   }

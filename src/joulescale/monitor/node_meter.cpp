@@ -81,13 +81,14 @@ void NodeMeter::keep_begin(Nanoseconds begin) {
   }
 }
 
-const EnergyCurve* NodeMeter::curve(const CountedChannel& channel) const {
-  for (const Meter& meter : meters_) {
-    if (meter.channel.name == channel.name && meter.channel.quantity == channel.quantity) {
-      return &meter.curve();
+std::optional<std::size_t> NodeMeter::find(const CountedChannel& channel) const {
+  for (std::size_t i = 0; i < meters_.size(); ++i) {
+    const Channel& known = meters_[i].channel;
+    if (known.name == channel.name && known.quantity == channel.quantity) {
+      return i;
     }
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 void NodeMeter::forget_before(Nanoseconds time) {

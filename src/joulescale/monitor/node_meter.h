@@ -60,8 +60,9 @@ class NodeMeter {
   NodeEnergy finish(Nanoseconds begin, Nanoseconds end);
 
   // Instead of finish(), for looking at the curves on the way:
-  /// Nothing for a channel that was not declared.
-  const EnergyCurve* curve(const CountedChannel& channel) const;
+  /// The number of a channel's account; nothing for one that was not declared.
+  std::optional<std::size_t> find(const CountedChannel& channel) const;
+  const EnergyCurve& curve(std::size_t account) const { return meters_[account].curve(); }
   void forget_before(Nanoseconds time);
   /// Ends the accounts.
   void close(Nanoseconds end);

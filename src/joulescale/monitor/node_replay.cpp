@@ -101,6 +101,7 @@ NodeTimeline::NodeTimeline(NodeReplay replay,
                            Nanoseconds end)
     : replay_(std::move(replay)),
       channels_(energy.counted),
+      accounts_(channels_.size()),
       has_measured_(!std::ranges::all_of(channels_, &CountedChannel::estimated)),
       has_estimated_(std::ranges::any_of(channels_, &CountedChannel::estimated)),
       resolution_(energy.resolution),
@@ -118,21 +119,33 @@ Result<NodeTimeline> NodeTimeline::open(const NodeDirectory& node,
   return timeline;
 }
 
+void NodeTimeline::find_accounts() {
+  for (std::size_t i = 0; i < channels_.size(); ++i) {
+    if (!accounts_[i]) {
+      accounts_[i] = meter_.find(channels_[i]);
+    }
+  }
+}
+
 /// Whether every channel that still gives points has one at or after the time.
 bool NodeTimeline::is_reached(Nanoseconds time) const {
-  return std::ranges::all_of(channels_, [&](const CountedChannel& channel) {
-    const EnergyCurve* curve = meter_.curve(channel);
-    const bool has_points = curve != nullptr && !curve->empty();
-    return time < channel.first_point ||
-           (has_points && curve->back().time >= std::min(time, channel.last_point));
-  });
+  for (std::size_t i = 0; i < channels_.size(); ++i) {
+    const CountedChannel& channel = channels_[i];
+    const bool has_points = accounts_[i] && !meter_.curve(*accounts_[i]).empty();
+    if (time >= channel.first_point && (!has_points || meter_.curve(*accounts_[i]).back().time <
+                                                           std::min(time, channel.last_point))) {
+      return false;
+    }
+  }
+  return true;
 }
 
 NodeJoules NodeTimeline::sum_at(Nanoseconds time) const {
   NodeJoules sum;
-  for (const CountedChannel& channel : channels_) {
-    if (const EnergyCurve* curve = meter_.curve(channel)) {
-      (channel.estimated ? sum.estimated : sum.measured) += curve->at(time);
+  for (std::size_t i = 0; i < channels_.size(); ++i) {
+    if (accounts_[i]) {
+      (channels_[i].estimated ? sum.estimated : sum.measured) +=
+          meter_.curve(*accounts_[i]).at(time);
     }
   }
   return sum;
@@ -142,6 +155,7 @@ NodeJoules NodeTimeline::at(Nanoseconds time) {
   now_ = std::clamp(time, now_, std::max(now_, end_));
   while (!replayed_ && !is_reached(now_)) {
     const auto more = replay_.feed(meter_);
+    find_accounts();
     failed_ = failed_ || !more;
     if (!more || !*more) {
       meter_.close(end_);

@@ -3,7 +3,9 @@
 // constant memory.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "joulescale/base/error.h"
@@ -49,12 +51,15 @@ class NodeTimeline final : public EnergyTimeline {
 
  private:
   NodeTimeline(NodeReplay replay, const NodeEnergy& energy, Nanoseconds begin, Nanoseconds end);
+  /// Looks up the accounts of channels that were not declared until now.
+  void find_accounts();
   bool is_reached(Nanoseconds time) const;
   NodeJoules sum_at(Nanoseconds time) const;
 
   NodeReplay replay_;
   NodeMeter meter_;
   std::vector<CountedChannel> channels_;
+  std::vector<std::optional<std::size_t>> accounts_;  // of the channels, in the meter
   bool has_measured_;
   bool has_estimated_;
   Nanoseconds resolution_;

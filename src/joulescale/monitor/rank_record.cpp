@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "joulescale/monitor/rank_record.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -28,6 +30,11 @@ bool get_time(const Json& json, const char* key, std::optional<Nanoseconds>& tim
 }
 
 }  // namespace
+
+bool all_ended(std::span<const RankRecordFile> ranks) {
+  return std::ranges::all_of(ranks,
+                             [](const RankRecordFile& rank) { return rank.ended.has_value(); });
+}
 
 std::string format_rank_record(const RankRecordFile& record) {
   Json json = Json::object();

@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "joulescale/base/clock.h"
@@ -29,6 +30,9 @@ struct RankRecordFile {
   /// identity; of `part`: host, the rank's own entry in `ranks`, hardware, overhead, flags, GPUs.
   NodeReport facts;
 };
+
+/// Whether each has its end.
+bool all_ended(std::span<const RankRecordFile> ranks);
 
 std::string format_rank_record(const RankRecordFile& record);
 /// Errors (kCorruptData) name the key.

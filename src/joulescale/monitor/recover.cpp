@@ -132,10 +132,8 @@ Result<LaunchInfo> recover_nodes(const RunDirectory& directory) {
     nodes[record.node_directory].push_back(record);
   }
   for (auto& [name, ranks] : nodes) {
-    const bool ended = std::ranges::all_of(
-        ranks, [](const RankRecordFile& rank) { return rank.ended.has_value(); });
     std::error_code error;
-    if (!ended || !fs::exists(NodeDirectory{directory.nodes() / name}.report(), error)) {
+    if (!all_ended(ranks) || !fs::exists(NodeDirectory{directory.nodes() / name}.report(), error)) {
       JOULESCALE_TRY(recover_node(directory, launch, name, std::move(ranks)));
     }
   }

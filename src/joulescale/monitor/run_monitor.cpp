@@ -214,8 +214,7 @@ Result<std::optional<RunRecord>> write_records(const Plan& plan,
   if (!written || !ranks) {
     ranks = std::vector{own};  // what this process knows is not lost with the disk
   }
-  if (!std::ranges::all_of(*ranks,
-                           [](const RankRecordFile& rank) { return rank.ended.has_value(); })) {
+  if (!all_ended(*ranks)) {
     return std::optional<RunRecord>();
   }
   std::vector<std::string> notes;

@@ -68,6 +68,20 @@ struct OnePackage : PowercapTree {
   OnePackage() { add_zone("intel-rapl:0", "package-0", 0); }
 };
 
+/// One package that takes 100 W.
+struct SteadyPackage {
+  static constexpr double kWatts = 100.0;
+
+  /// What the counter may have shown too late.
+  double late_joules() const { return counters.seconds_late() * kWatts; }
+
+  OnePackage tree;
+  LiveCounters counters{
+      tree,
+      {{"intel-rapl:0", [](double t) { return static_cast<std::uint64_t>(kWatts * 1e6 * t); }}},
+      std::chrono::milliseconds(2)};
+};
+
 /// `fake_error_j`: what the fake itself may have shown too late.
 inline void expect_energy(const ComponentEnergy& component,
                           double expected_j,

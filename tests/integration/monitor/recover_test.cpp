@@ -21,19 +21,15 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 
 namespace fs = std::filesystem;
-constexpr double kCpuWatts = 100.0;
 
 class MonitorRecover : public MonitorTest {
  protected:
   std::vector<std::string> measured(const std::vector<std::string>& command) const {
-    return monitor({"--root", tree_.root().native(), "--nvml-library", "/none.so"}, command);
+    return monitor({"--root", package_.tree.root().native(), "--nvml-library", "/none.so"},
+                   command);
   }
 
-  OnePackage tree_;
-  LiveCounters live_{
-      tree_,
-      {{"intel-rapl:0", [](double t) { return static_cast<std::uint64_t>(kCpuWatts * 1e6 * t); }}},
-      std::chrono::milliseconds(2)};
+  SteadyPackage package_;
 };
 
 TEST_F(MonitorRecover, KilledAtAnyMomentAtMostTheLastSecondIsLost) {
@@ -62,8 +58,8 @@ TEST_F(MonitorRecover, KilledAtAnyMomentAtMostTheLastSecondIsLost) {
     EXPECT_LE(run.duration.value(), seconds + 0.3);
     if (run.duration.value() > 0.3) {
       expect_energy(run.energy.components.at("cpu"),
-                    kCpuWatts * run.duration.value(),
-                    live_.seconds_late() * kCpuWatts);
+                    SteadyPackage::kWatts * run.duration.value(),
+                    package_.late_joules());
     }
   }
 }

@@ -10,12 +10,10 @@
 #include <thread>
 #include <vector>
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "tests/integration/monitor/live_counters.h"
+#include "tests/integration/monitor/fake_node.h"
 #include "tests/integration/monitor/monitor_harness.h"
-#include "tests/support/fake_nvml_dir.h"
 
 namespace joulescale::testing {
 namespace {
@@ -25,20 +23,8 @@ using ::testing::Contains;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-constexpr double kCpuWatts = 100.0;
-
 bool is_installed(const std::string& program) {
   return std::system(("command -v " + program + " >/dev/null 2>&1").c_str()) == 0;
-}
-
-/// GPU-0 takes 100 W, GPU-1 200 W and so on.
-std::string four_gpus(Nanoseconds epoch) {
-  std::string scenario = fmt::format("epoch_ns {}\n", epoch.count());
-  for (int gpu = 0; gpu < 4; ++gpu) {
-    scenario +=
-        fmt::format("gpu GPU-{} NVIDIA Fake\nupdate_ms 20\npower 0:{}\n", gpu, 100 * (gpu + 1));
-  }
-  return scenario;
 }
 
 class SlurmCluster : public MonitorTest {
@@ -71,8 +57,7 @@ class SlurmCluster : public MonitorTest {
                                 const std::vector<std::string>& command) const {
     std::vector<std::string> arguments = {"srun"};
     arguments.insert(arguments.end(), srun_options.begin(), srun_options.end());
-    const auto monitored = monitor(
-        {"--root", tree_.root().native(), "--nvml-library", fake_.library().native()}, command);
+    const auto monitored = monitor(node_.monitor_options(), command);
     // Each task sees one GPU, as --gpus-per-task does it.
     arguments.insert(arguments.end(),
                      {"sh", "-c", "CUDA_VISIBLE_DEVICES=$SLURM_PROCID exec \"$@\"", "task"});
@@ -82,12 +67,7 @@ class SlurmCluster : public MonitorTest {
 
   TempDir cluster_;
   bool started_ = false;
-  OnePackage tree_;  // both nodes read it: the same power on each
-  LiveCounters live_{
-      tree_,
-      {{"intel-rapl:0", [](double t) { return static_cast<std::uint64_t>(kCpuWatts * 1e6 * t); }}},
-      std::chrono::milliseconds(2)};
-  FakeNvmlDir fake_{JOULESCALE_FAKE_NVML_DIR, four_gpus(system_clock().monotonic_now())};
+  FakeNode node_;  // both nodes read it: the same power on each
 };
 
 TEST_F(SlurmCluster, FourRanksOnTwoNodesAreTwoNodeTotalsAndOneJobTotal) {
@@ -101,22 +81,14 @@ TEST_F(SlurmCluster, FourRanksOnTwoNodesAreTwoNodeTotalsAndOneJobTotal) {
   EXPECT_EQ(run.exit_status, 0);
   EXPECT_EQ(run.devices.kind, "gpu");
   EXPECT_EQ(run.devices.count, 4);
-  double rank_time_j = 0.0;  // what the GPUs used while their own ranks ran
-  double longest_j = 0.0;    // and would have used during the whole run
-  for (const RankRecord& rank : run.ranks) {
-    rank_time_j += 100.0 * (rank.rank + 1) * rank.duration.value();
-    longest_j += 100.0 * (rank.rank + 1) * run.duration.value();
-  }
-  const ComponentEnergy& gpu = run.energy.components.at("gpu");
-  const double error_j = gpu.uncertainty->value() + 1e-3 * rank_time_j;
-  EXPECT_GE(gpu.energy.value(), rank_time_j - error_j);
-  EXPECT_LE(gpu.energy.value(), longest_j + error_j);
+  FakeNode::expect_gpus_of_ranks(run);
   Joules sum;
   for (const NodeRecord& node : run.nodes) {
     const ComponentEnergy& cpu = node.components.at("cpu");
-    EXPECT_NEAR(cpu.energy.value(),
-                kCpuWatts * run.duration.value(),
-                cpu.uncertainty->value() + kCpuWatts * (0.2 + live_.seconds_late()));
+    EXPECT_NEAR(
+        cpu.energy.value(),
+        SteadyPackage::kWatts * run.duration.value(),
+        cpu.uncertainty->value() + SteadyPackage::kWatts * 0.2 + node_.package().late_joules());
     sum += *node.energy;
   }
   EXPECT_DOUBLE_EQ(run.energy.total->value(), sum.value());
@@ -155,7 +127,7 @@ TEST_F(SlurmCluster, ACancelledJobLeavesItsRecord) {
   EXPECT_EQ(run.signal, SIGTERM);
   EXPECT_EQ(run.ranks.size(), 2U);
   EXPECT_GE(run.duration.value(), 0.9);
-  EXPECT_GT(run.energy.total->value(), 2 * 0.9 * kCpuWatts);
+  EXPECT_GT(run.energy.total->value(), 2 * 0.9 * SteadyPackage::kWatts);
 }
 
 TEST_F(SlurmCluster, TwoStepsOfAJobAreTwoLaunches) {
