@@ -57,7 +57,8 @@ function(joulescale_add_program name)
 endfunction()
 
 # joulescale_add_test(NAME [SERIAL] [THREADS] SOURCES … LIBS … [LABELS unit] [TIMEOUT seconds] [DEFINES …] [DEPENDS targets…])
-# A GoogleTest program; each of its cases is a CTest test. Labels: unit, integration, ranks, slurm, device, browser.
+# A GoogleTest program; each of its cases is a CTest test. Labels: unit, integration, ranks, slurm, device, browser,
+# accuracy (with a sanitizer only in ./soak).
 # SERIAL: nothing runs beside it. THREADS: threads meet here, so the thread sanitizer's build runs it (thread_tests).
 add_custom_target(thread_tests)
 function(joulescale_add_test name)

@@ -8,6 +8,7 @@ set(JOULESCALE_TORCH "" CACHE PATH "Folder torch/ of a PyTorch wheel, 2.6 or new
 option(JOULESCALE_BUILD_TESTS "Build the tests (needs GoogleTest)" OFF)
 option(JOULESCALE_BUILD_FUZZERS "Build the fuzzers as libFuzzer programs (needs clang)" OFF)
 option(JOULESCALE_WARNINGS_AS_ERRORS "Treat warnings in our own code as errors" ${PROJECT_IS_TOP_LEVEL})
+option(JOULESCALE_STATIC "Link libraries into the programs (they start in half the time)" ON)
 option(JOULESCALE_PRECOMPILE "Precompile the heavy headers (faster; hides missing includes)" OFF)
 set(JOULESCALE_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them (address,undefined or thread)")
 

@@ -3,14 +3,15 @@
 # Installs what the project needs on Debian 12 and nothing that is already there:
 #   scripts/bootstrap.sh build   what building and running needs (Debian packages; torch in .venv/)
 #   scripts/bootstrap.sh test    that, and what the tests and checks need
+#   scripts/bootstrap.sh soak    that, and a Python that can import torch (.venv-torch/), for torchrun
 # Asks the network for nothing when nothing is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/steps.sh
 
 purpose=${1:-build}
-case $purpose in build | test) ;; *)
-  echo "bootstrap.sh: unknown purpose '$purpose' (build or test)" >&2
+case $purpose in build | test | soak) ;; *)
+  echo "bootstrap.sh: unknown purpose '$purpose' (build, test or soak)" >&2
   exit 2
   ;;
 esac
@@ -28,7 +29,7 @@ test_packages=(
   libgtest-dev libgmock-dev
   clang-19 clang-format-19 clang-tidy-19 libclang-rt-19-dev shellcheck
   chromium fonts-dejavu-core procps util-linux git
-  slurm-wlm munge
+  slurm-wlm munge openmpi-bin
 )
 
 missing_packages() {
@@ -56,7 +57,7 @@ install_packages() {
 }
 
 wanted=("${build_packages[@]}")
-[ "$purpose" = test ] && wanted+=("${test_packages[@]}")
+[ "$purpose" != build ] && wanted+=("${test_packages[@]}")
 mapfile -t missing < <(missing_packages "${wanted[@]}")
 if [ ${#missing[@]} -gt 0 ]; then
   step "Install ${#missing[@]} Debian packages" \
@@ -76,4 +77,16 @@ install_wheels() {
 if [ "$(cat "$stamp" 2>/dev/null)" != "$(printf '%s\n' "${wheels[@]}")" ]; then
   step "Install libtorch $torch_version and Plotly $plotly_version in .venv (1.3 GB)" \
     "check the network and that 4 GB of disk are free, then run the command again" install_wheels
+fi
+
+torch_stamp=.venv-torch/installed-wheels
+install_python_torch() {
+  rm -rf .venv-torch
+  /usr/bin/python3 -m venv .venv-torch
+  .venv-torch/bin/pip install --quiet --no-cache-dir "torch==$torch_version"
+  echo "$torch_version" >"$torch_stamp"
+}
+if [ "$purpose" = soak ] && [ "$(cat "$torch_stamp" 2>/dev/null)" != "$torch_version" ]; then
+  step "Install PyTorch $torch_version for torchrun in .venv-torch (5 GB)" \
+    "check the network and that 12 GB of disk are free, then run the command again" install_python_torch
 fi

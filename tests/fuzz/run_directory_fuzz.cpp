@@ -21,6 +21,7 @@
 #include "joulescale/monitor/marks_summary.h"
 #include "joulescale/monitor/merge.h"
 #include "joulescale/monitor/node_meter.h"
+#include "joulescale/monitor/node_replay.h"
 #include "joulescale/monitor/node_report.h"
 #include "joulescale/monitor/rank_record.h"
 
@@ -29,23 +30,6 @@
 namespace {
 
 using namespace joulescale;
-
-class Replay final : public JournalVisitor {
- public:
-  void on_sensor(std::size_t, Nanoseconds period, const std::vector<Channel>& channels) override {
-    meter.add_sensor(channels,
-                     std::clamp(period, Nanoseconds(1'000'000), Nanoseconds(1'000'000'000)));
-  }
-  void on_readings(std::size_t sensor, const std::vector<RawReading>& readings) override {
-    meter.add(sensor, readings);
-  }
-  void on_missed(std::size_t sensor, std::uint64_t count) override {
-    meter.add_missed(sensor, count);
-  }
-  void on_begin(Nanoseconds) override {}
-  void on_end(Nanoseconds, bool, int) override {}
-  NodeMeter meter;
-};
 
 /// Frames of type and length bytes, each with its content, written by the real writer.
 void write_frames(const std::filesystem::path& file,
@@ -64,11 +48,19 @@ void write_frames(const std::filesystem::path& file,
   (void)writer->flush().ok();
 }
 
-void check_journal(const std::filesystem::path& file) {
-  Replay replay;
-  (void)read_journal(file, replay).ok();
-  const NodeEnergy energy =
-      replay.meter.finish(Nanoseconds(1'000'000'000), Nanoseconds(60'000'000'000));
+void check_journals(const std::filesystem::path& directory) {
+  auto replay = NodeReplay::open(NodeDirectory{directory});
+  if (!replay) {
+    return;
+  }
+  NodeMeter meter;
+  while (true) {
+    const auto more = replay->feed(meter);
+    if (!more || !*more) {
+      break;
+    }
+  }
+  const NodeEnergy energy = meter.finish(Nanoseconds(1'000'000'000), Nanoseconds(60'000'000'000));
   for (const GroupEnergy& group : energy.groups) {
     if (!std::isfinite(group.energy.energy.value()) || group.energy.energy.value() < 0.0) {
       std::abort();
@@ -108,10 +100,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }();
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   switch (data[0] % 5) {
-    case 0:
-      write_frames(kDirectory / "journal", kJournalMagic, text);
-      check_journal(kDirectory / "journal");
+    case 0: {
+      // Odd inputs are a history, which has kJump frames; it stands for no segment.
+      const JournalFiles files{kDirectory / "journal-0"};
+      files.remove();
+      const bool is_history = data[0] / 5 % 2 == 1;
+      write_frames(is_history ? files.history() : files.first,
+                   is_history ? kHistoryMagic : kJournalMagic,
+                   text);
+      check_journals(kDirectory);
       break;
+    }
     case 1:
       write_frames(kDirectory / "1-1.marks", kMarksMagic, text);
       check_marks(kDirectory);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "joulescale/sensors/sensor.h"
 
@@ -26,6 +27,23 @@ inline Channel power_channel() {
   channel.domain = Domain::kGpu;
   channel.unit = RawUnit::kMilliwatt;
   channel.provenance = Provenance::kIntegrated;
+  return channel;
+}
+
+/// Of a mask, bits 2 and 3 have names.
+inline Channel metric_channel(const std::string& name,
+                              RawUnit unit,
+                              Behavior behavior = Behavior::kGauge) {
+  Channel channel;
+  channel.name = name;
+  channel.overlap_group = name;
+  channel.quantity = Quantity::kMetric;
+  channel.behavior = behavior;
+  channel.domain = Domain::kGpu;
+  channel.unit = unit;
+  if (unit == RawUnit::kBitMask) {
+    channel.inputs = {{"2", "sw_power_cap"}, {"3", "hw_slowdown"}};
+  }
   return channel;
 }
 

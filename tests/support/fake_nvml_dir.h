@@ -12,6 +12,16 @@
 
 namespace joulescale::testing {
 
+/// Scenario lines of a GPU that gives every metric.
+inline constexpr const char* kEveryMetric = R"(metric gpu_utilization 87
+metric memory_utilization 40
+metric memory_used 60000000000
+metric sm_clock 1980
+metric temperature 71
+metric throttle_reasons 36
+metric power_limit_mw 700000
+)";
+
 class FakeNvmlDir {
  public:
   /// `built`: the folder of the library to copy (JOULESCALE_FAKE_NVML_DIR).

@@ -34,6 +34,13 @@ class PowercapTree {
   void set_energy(const std::string& id, std::uint64_t energy_uj) {
     write_in_place(zone(id) / "energy_uj", std::to_string(energy_uj) + "\n");
   }
+  /// Both zones show one counter: what is set of `counter` is read of `mirror`.
+  void make_mirror(const std::string& mirror, const std::string& counter) {
+    remove(mirror, "energy_uj");
+    std::filesystem::create_symlink(zone(counter) / "energy_uj", zone(mirror) / "energy_uj");
+  }
+  /// As a zone whose driver fails: there, and no number in it.
+  void set_no_energy(const std::string& id) { write_in_place(zone(id) / "energy_uj", "\n"); }
   void set_text(const std::string& id, const std::string& file, const std::string& text) {
     write(zone(id) / file, text);
   }
@@ -52,7 +59,7 @@ class PowercapTree {
     for (int i = 0; i < threads; ++i) {
       text += "cpu" + std::to_string(i) + " 0 0 0 500 25 0 0 0 0 0\n";
     }
-    write(root() / "proc/stat", text + "intr 0\n");
+    write_in_place(root() / "proc/stat", text + "intr 0\n");
   }
   void set_memory_kib(std::uint64_t kib) {
     std::filesystem::create_directories(root() / "proc");

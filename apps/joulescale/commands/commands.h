@@ -22,6 +22,7 @@ struct Invocation {
 using AddCommand = void (*)(CLI::App& app, Invocation& invocation);
 
 void add_analyze_command(CLI::App& app, Invocation& invocation);
+void add_export_command(CLI::App& app, Invocation& invocation);
 void add_launch_command(CLI::App& app, Invocation& invocation);
 void add_monitor_command(CLI::App& app, Invocation& invocation);
 void add_sensors_command(CLI::App& app, Invocation& invocation);
@@ -34,6 +35,7 @@ inline constexpr std::array kCommands = {
     AddCommand{add_sensors_command},
     AddCommand{add_monitor_command},
     AddCommand{add_recover_command},
+    AddCommand{add_export_command},
     AddCommand{add_train_command},
     AddCommand{add_sweep_command},
     AddCommand{add_report_command},

@@ -27,13 +27,17 @@ constexpr const char* kExample =
     "Everything after -- is the command; its exit status is returned, its standard output is left\n"
     "alone. The record is DIR/run.json, the summary goes to standard error.";
 
+constexpr double kMebibyte = 1 << 20;
+
 struct MonitorArguments {
   MonitorOptions options;
   std::string study_file;
   std::vector<std::string> require;
   std::string devices = "visible";
+  std::string baseline;  // empty: not given
   double cpu_thread_watts = EstimateOptions().cpu_thread_active.value();
   double ram_watts = 0.0;  // 0: not given
+  double journal_mib = static_cast<double>(JournalLimits().budget_bytes) / kMebibyte;
 };
 
 int fail(const Error& error) {
@@ -61,11 +65,22 @@ Result<void> complete_options(MonitorArguments& arguments) {
     }
     options.require.insert(*domain);
   }
+  if (!arguments.baseline.empty()) {
+    const auto length = parse_baseline_length(arguments.baseline);
+    if (!length) {
+      return Error(ErrorCode::kInvalidArgument,
+                   fmt::format("--baseline: '{}' is not allowed; allowed: {}",
+                               arguments.baseline,
+                               kBaselineLengths));
+    }
+    options.baseline = *length;
+  }
   options.sources.devices =
       arguments.devices == "all" ? DeviceChoice::kAll : DeviceChoice::kVisible;
   if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES")) {
     options.sources.cuda_visible_devices = visible;
   }
+  options.journal.budget_bytes = static_cast<std::size_t>(arguments.journal_mib * kMebibyte);
   options.sources.estimate.cpu_thread_active = Watts(arguments.cpu_thread_watts);
   if (arguments.ram_watts > 0.0) {
     options.sources.estimate.ram = Watts(arguments.ram_watts);
@@ -118,6 +133,9 @@ void add_monitor_command(CLI::App& app, Invocation& invocation) {
       ->check(number_between(1.0, 100.0))
       ->capture_default_str()
       ->type_name("HZ");
+  command->add_flag("--force-rate",
+                    options.sources.force_rate,
+                    "Read GPUs more often than every 50 ms too (drivers may give zeros or errors)");
   command
       ->add_option(
           "--require",
@@ -133,6 +151,12 @@ void add_monitor_command(CLI::App& app, Invocation& invocation) {
   command
       ->add_option("--study", arguments->study_file, "JSON object that becomes run.json's `study`")
       ->type_name("FILE");
+  command
+      ->add_option("--baseline",
+                   arguments->baseline,
+                   "Measure the idle node for so long before the command is started, 1s to 1h; "
+                   "reported beside the energy, subtracted from nothing")
+      ->type_name("TIME");
   command->add_option("--launch-id", options.launch_id, "Name of this launch")->type_name("ID");
   command
       ->add_option(
@@ -157,6 +181,14 @@ void add_monitor_command(CLI::App& app, Invocation& invocation) {
                    "Estimate of all memory's power, W (default: by the number of modules)")
       ->check(number_between(0.001, 100'000.0))
       ->type_name("W");
+  command
+      ->add_option("--journal-budget",
+                   arguments->journal_mib,
+                   "Disk that a process's readings may take, MiB; beyond it old ones are thinned "
+                   "(totals stay exact)")
+      ->check(number_between(0.0625, 1e6))
+      ->capture_default_str()
+      ->type_name("MIB");
   command->add_flag("--wait-for-children",
                     options.wait_for_children,
                     "Measure until processes that the command leaves behind have ended too");

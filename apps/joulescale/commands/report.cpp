@@ -42,7 +42,8 @@ std::vector<Table> tables_of(const StudyReport& report, const ReportOptions& opt
                                scaling_table(report),
                                phase_table(report, columns),
                                run_table(report),
-                               failed_run_table(report)};
+                               failed_run_table(report),
+                               baseline_table(report)};
   std::string only = options.table;
   if (only.empty() && options.format == "csv") {
     only = "configurations";  // one CSV text holds one table
@@ -136,8 +137,9 @@ void add_report_command(CLI::App& app, Invocation& invocation) {
       ->add_option("--table",
                    options->table,
                    "only this one: configurations (all that csv prints otherwise), fits, scaling, "
-                   "phases, runs or failed")
-      ->check(CLI::IsMember({"configurations", "fits", "scaling", "phases", "runs", "failed"}));
+                   "phases, runs, failed or baselines")
+      ->check(CLI::IsMember(
+          {"configurations", "fits", "scaling", "phases", "runs", "failed", "baselines"}));
   auto* html = command->add_option(
       "--html", options->html_file, "the page's file; default: SOURCE/report.html for a directory");
   command->add_flag("--no-html", options->no_html, "write no page")->excludes(html);

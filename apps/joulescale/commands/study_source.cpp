@@ -5,7 +5,9 @@
 #include <cstdio>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -17,6 +19,8 @@
 #include "joulescale/store/run_store.h"
 #include "joulescale/sweep/plan.h"
 #include "joulescale/sweep/study_directory.h"
+
+#include "apps/joulescale/commands/killed_runs.h"
 
 namespace joulescale {
 namespace {
@@ -101,6 +105,12 @@ void add_study_flags(CLI::App& command, StudySourceOptions& options) {
 }
 
 Result<StudyReport> load_study(const CLI::App& command, const StudySourceOptions& options) {
+  const std::vector<std::string> finished = finish_killed_runs(options.source);
+  if (!options.quiet) {
+    for (const std::string& line : finished) {
+      print_text(stderr, fmt::format("joulescale {}: {}\n", command.get_name(), line));
+    }
+  }
   JOULESCALE_TRY_ASSIGN(StudyReport report, load(options.source, options.analysis));
   if (!options.quiet) {
     for (const std::string& problem : report.problems) {

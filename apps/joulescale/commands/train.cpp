@@ -14,8 +14,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "joulescale/base/file.h"
 #include "joulescale/base/output.h"
-#include "joulescale/sweep/local/child_process.h"
 #include "joulescale/sweep/workload_check.h"
 
 #include "apps/joulescale/commands/commands.h"
@@ -33,6 +33,7 @@ constexpr std::array kMonitorOptions = {
     MonitorOption{"--output", "Run directory to make"},
     MonitorOption{"--study", "Study record of a sweep (JSON)"},
     MonitorOption{"--rate", "Samples a second (Hz)"},
+    MonitorOption{"--baseline", "Measure the idle node for so long before, 1s to 1h"},
     MonitorOption{"--root", "Directory that stands for / for file-based sources"},
     MonitorOption{"--nvml-library", "Library in place of libnvidia-ml.so.1"},
     MonitorOption{"--cpu-thread-watts", "Estimate of a busy hardware thread's power, W"},

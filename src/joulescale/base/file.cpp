@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
@@ -13,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "joulescale/base/text.h"
 #include "joulescale/base/unique_fd.h"
 
 namespace joulescale {
@@ -49,6 +51,27 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t lim
   }
 }
 
+std::optional<std::string> read_small_file(const std::filesystem::path& path) {
+  constexpr std::size_t kSmall = 4096;
+  const auto text = read_file(path, kSmall);
+  return text ? std::optional(std::string(trim(*text))) : std::nullopt;
+}
+
+std::string_view read_start(const char* path, std::span<char> buffer) noexcept {
+  const UniqueFd fd(::open(path, O_RDONLY | O_CLOEXEC));
+  const ssize_t count = fd.valid() ? ::read(fd.get(), buffer.data(), buffer.size()) : 0;
+  return {buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0))};
+}
+
+Result<std::filesystem::path> own_program() {
+  std::error_code code;
+  std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", code);
+  if (code) {
+    return io_error("read", "/proc/self/exe", code.value());
+  }
+  return program;
+}
+
 Result<void> write_all(int fd, std::string_view content, std::string_view name) {
   while (!content.empty()) {
     const ssize_t count = ::write(fd, content.data(), content.size());
@@ -78,10 +101,18 @@ std::filesystem::path temporary_beside(const std::filesystem::path& path) {
   return directory_of(path) / fmt::format(".{}.{:016x}.tmp", path.filename().native(), random);
 }
 
+void sync_directory(const std::filesystem::path& directory) {
+  const UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd.valid()) {
+    ::fsync(fd.get());  // a file system that cannot sync a directory still holds the file
+  }
+}
+
 /// Writes `content` beside `path`, then has `place(temporary)` (which sets errno) put it there.
 Result<void> write_and_place(const std::filesystem::path& path,
                              std::string_view content,
                              mode_t mode,
+                             Durability durability,
                              const std::function<int(const char* temporary)>& place) {
   const std::filesystem::path temporary = temporary_beside(path);
   const auto fail = [&](Error error) {
@@ -96,17 +127,15 @@ Result<void> write_and_place(const std::filesystem::path& path,
     if (auto written = write_all(fd.get(), content, path.native()); !written) {
       return fail(std::move(written).error());
     }
-    if (::fsync(fd.get()) != 0) {
+    if (durability != Durability::kLater && ::fsync(fd.get()) != 0) {
       return fail(io_error("write", path.native(), errno));
     }
   }
   if (place(temporary.c_str()) != 0) {
     return fail(io_error("put in place", path.native(), errno));
   }
-  const UniqueFd directory_fd(
-      ::open(directory_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory_fd.valid()) {
-    ::fsync(directory_fd.get());  // a file system that cannot sync a directory still holds the file
+  if (durability == Durability::kNow) {
+    sync_directory(directory_of(path));
   }
   return {};
 }
@@ -115,7 +144,8 @@ Result<void> write_and_place(const std::filesystem::path& path,
 
 Result<void> write_file_atomic(const std::filesystem::path& path,
                                std::string_view content,
-                               mode_t mode) {
+                               mode_t mode,
+                               Durability durability) {
   std::error_code error;
   std::filesystem::path target = path;
   if (std::filesystem::is_symlink(path, error)) {
@@ -127,16 +157,17 @@ Result<void> write_file_atomic(const std::filesystem::path& path,
     return Error(ErrorCode::kInvalidArgument,
                  fmt::format("cannot write '{}': it is not a regular file", path.native()));
   }
-  return write_and_place(target, content, mode, [&](const char* temporary) {
+  return write_and_place(target, content, mode, durability, [&](const char* temporary) {
     return ::rename(temporary, target.c_str());
   });
 }
 
 Result<bool> create_file_atomic(const std::filesystem::path& path,
                                 std::string_view content,
-                                mode_t mode) {
+                                mode_t mode,
+                                Durability durability) {
   bool exists = false;
-  auto written = write_and_place(path, content, mode, [&](const char* temporary) {
+  auto written = write_and_place(path, content, mode, durability, [&](const char* temporary) {
     int status = ::link(temporary, path.c_str());
     if (status != 0 && (errno == EPERM || errno == EOPNOTSUPP)) {  // no hard links here
       status = ::renameat2(AT_FDCWD, temporary, AT_FDCWD, path.c_str(), RENAME_NOREPLACE);
@@ -151,6 +182,14 @@ Result<bool> create_file_atomic(const std::filesystem::path& path,
   }
   JOULESCALE_TRY(std::move(written));
   return true;
+}
+
+void sync_file(const std::filesystem::path& path) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (fd.valid()) {
+    ::fsync(fd.get());
+  }
+  sync_directory(directory_of(path));
 }
 
 }  // namespace joulescale

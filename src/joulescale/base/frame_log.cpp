@@ -69,6 +69,7 @@ Result<void> FrameWriter::flush() {
     return {};
   }
   auto written = write_all(fd_.get(), buffer_, name_);
+  written_ += buffer_.size();
   buffer_.clear();
   return written;
 }
@@ -77,6 +78,14 @@ Result<void> FrameWriter::sync() {
   JOULESCALE_TRY(flush());
   if (fd_.valid() && ::fdatasync(fd_.get()) != 0) {
     return io_error("sync", name_, errno);
+  }
+  return {};
+}
+
+Result<void> FrameWriter::close() {
+  JOULESCALE_TRY(flush());
+  if (fd_.valid() && ::close(fd_.release()) != 0) {
+    return io_error("close", name_, errno);
   }
   return {};
 }

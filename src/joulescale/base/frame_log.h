@@ -36,6 +36,11 @@ class FrameWriter {
   Result<void> flush();
   /// flush(), then fsync.
   Result<void> sync();
+  /// flush(), and no more frames. Tells what the file system tells at the end only (a full disk far
+  /// away).
+  Result<void> close();
+  /// Bytes of the file and of what is buffered.
+  std::size_t size() const { return written_ + buffer_.size(); }
   /// Stops writing: later frames are refused. For a child after fork.
   void abandon();
 
@@ -44,6 +49,7 @@ class FrameWriter {
   UniqueFd fd_;
   std::string name_;
   std::string buffer_;
+  std::size_t written_ = 0;
 };
 
 /// Reads a log one frame at a time, in constant memory, from the start to the first frame that is

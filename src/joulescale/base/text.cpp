@@ -85,6 +85,24 @@ std::optional<double> parse_double(std::string_view text) {
   return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
+std::optional<Nanoseconds> parse_duration(std::string_view text) {
+  struct TimeUnit {
+    std::string_view name;
+    double nanoseconds;
+  };
+  constexpr std::array<TimeUnit, 4> kUnits = {
+      {{"ms", 1e6}, {"s", 1e9}, {"min", 60e9}, {"h", 3600e9}}};
+  constexpr double kHundredYears = 100.0 * 365.0 * 24.0 * 3600e9;
+  const std::size_t length = text.find_last_not_of("abcdefghijklmnopqrstuvwxyz") + 1;
+  const auto number = parse_double(text.substr(0, length));
+  const auto* const unit = std::ranges::find(kUnits, text.substr(length), &TimeUnit::name);
+  if (!number || unit == kUnits.end() || *number < 0.0 ||
+      *number * unit->nanoseconds > kHundredYears) {
+    return std::nullopt;
+  }
+  return Nanoseconds(std::llround(*number * unit->nanoseconds));
+}
+
 std::string format_double(double value) {
   std::array<char, 32> buffer;
   const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
@@ -114,6 +132,21 @@ std::string to_valid_utf8(std::string_view text) {
     }
   }
   return valid;
+}
+
+std::string escape_csv(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
+    return std::string(text);
+  }
+  std::string quoted = "\"";
+  for (const char c : text) {
+    quoted += c;
+    if (c == '"') {
+      quoted += c;
+    }
+  }
+  quoted += '"';
+  return quoted;
 }
 
 std::optional<std::string_view> nearest_name(std::string_view word,

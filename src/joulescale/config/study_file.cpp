@@ -12,6 +12,7 @@
 #include "joulescale/base/file.h"
 #include "joulescale/base/text.h"
 #include "joulescale/config/toml_reader.h"
+#include "joulescale/record/run_record.h"
 
 namespace joulescale {
 namespace {
@@ -170,9 +171,19 @@ LauncherSpec read_launcher(const toml::table& table, Problem& problem) {
 
 MonitorSpec read_monitor(const toml::table& table, Problem& problem) {
   const TableReader reader(
-      table, "monitor", {"rate", "root", "nvml_library", "cpu_thread_watts", "ram_watts"}, problem);
+      table,
+      "monitor",
+      {"rate", "baseline", "root", "nvml_library", "cpu_thread_watts", "ram_watts"},
+      problem);
   MonitorSpec monitor;
   monitor.rate_hz = reader.number("rate", kMinRateHz, kMaxRateHz);
+  monitor.baseline = reader.text("baseline");
+  if (monitor.baseline && !parse_baseline_length(*monitor.baseline)) {
+    reader.fail(
+        "baseline",
+        fmt::format(
+            "'{}' is not allowed; allowed: {}", printable(*monitor.baseline), kBaselineLengths));
+  }
   monitor.root = reader.text("root");
   monitor.nvml_library = reader.text("nvml_library");
   monitor.cpu_thread_watts = reader.number("cpu_thread_watts", kMinWatts, kMaxWatts);

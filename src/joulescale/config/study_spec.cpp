@@ -34,6 +34,7 @@ Json write_monitor(const MonitorSpec& monitor) {
     }
   };
   put("rate", monitor.rate_hz);
+  put("baseline", monitor.baseline);
   put("root", monitor.root);
   put("nvml_library", monitor.nvml_library);
   put("cpu_thread_watts", monitor.cpu_thread_watts);

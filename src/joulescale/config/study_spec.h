@@ -52,6 +52,7 @@ struct LauncherSpec {
 
 struct MonitorSpec {
   std::optional<double> rate_hz;
+  std::optional<std::string> baseline;      // a length of time with its unit
   std::optional<std::string> root;          // stands for / for every file-based source
   std::optional<std::string> nvml_library;  // in place of libnvidia-ml.so.1
   std::optional<double> cpu_thread_watts;   // inputs of the estimate where no counter exists

@@ -10,10 +10,19 @@ namespace {
 /// The power between the last move of a counter and the end of the window is taken to differ by up
 /// to this share from the power just before.
 constexpr double kExtrapolationPowerShare = 0.25;
+/// A model has no glitches to be told by its power.
+constexpr Watts kNoLimit{1e6};
 /// Shorter intervals are judged as if they had this length: clocks and readings have some grain.
 constexpr Nanoseconds kLeastJudgedInterval = std::chrono::milliseconds(2);
+/// A counter whose period is not known may have rested for so long before its first reading.
+constexpr Nanoseconds kLongestUpdatePeriod = std::chrono::seconds(1);
 /// A counter that rests for longer than this many update periods is not extrapolated further.
 constexpr int kMostPeriodsExtrapolated = 3;
+
+/// Of a time for which no energy is counted: what it may have held. `power`: just before or after.
+Joules unseen_uncertainty(Watts power, Nanoseconds length) {
+  return power * to_seconds(length) * (1.0 + kExtrapolationPowerShare);
+}
 
 }  // namespace
 
@@ -21,86 +30,111 @@ CounterAccount::CounterAccount(const Channel& channel, Nanoseconds sample_period
     : joules_per_raw_(si_per_raw_unit(channel.unit)),
       range_(channel.counter_range),
       known_period_(channel.update_period),
-      plausible_power_(channel.plausible_power),
+      plausible_power_(channel.provenance == Provenance::kEstimated ? kNoLimit
+                                                                    : channel.plausible_power),
       sample_period_(sample_period) {}
 
 Joules CounterAccount::joules(std::uint64_t raw) const {
   return Joules(static_cast<double>(raw) * joules_per_raw_);
 }
 
-Nanoseconds CounterAccount::lag(Nanoseconds since_seen) const {
-  return (known_period_ ? std::min(*known_period_, since_seen) : since_seen) / 2;
+/// The sensor's word, or else what the moves so far allow.
+std::optional<Nanoseconds> CounterAccount::longest_period() const {
+  return known_period_ ? known_period_ : ticks_.at_most();
+}
+
+/// Half the time before the end of a reading in which the last move may have been: since the
+/// reading before it, and not longer than one period before this reading's begin.
+Nanoseconds CounterAccount::lag(Nanoseconds since_seen, Nanoseconds reading_took) const {
+  const auto period = longest_period();
+  return (period ? std::min(*period + reading_took, since_seen) : since_seen) / 2;
 }
 
 void CounterAccount::take_base(const Value& value) {
-  last_ = value;
-  last_lag_ = lag(sample_period_);
-  change_seen_ = value.before - 2 * last_lag_;
-  curve_.append(value.after - last_lag_, energy_);
+  state_.last = value;
+  first_read_ = value.after;
+  state_.last_lag = lag(sample_period_);
+  state_.change_seen = value.before - known_period_.value_or(kLongestUpdatePeriod);
+  curve_.append(value.after - state_.last_lag, state_.energy);
+}
+
+/// The period also tells how old the first value was at most.
+void CounterAccount::learn_period(const Value& value) {
+  constexpr std::uint64_t kMovesBefore = 2;
+  ticks_.add_move(state_.last->before, value.after, state_.last->before > state_.last->after);
+  if (state_.changes == kMovesBefore && curve_.size() == kMovesBefore + 1 && ticks_.at_most() &&
+      state_.events.resets == 0) {
+    curve_.move_front(first_read_ - lag(sample_period_));
+  }
 }
 
 void CounterAccount::add(const RawReading& reading) {
   if (reading.status != ReadStatus::kOk) {
-    ++events_.missed;
-    events_.gone = events_.gone || reading.status == ReadStatus::kGone;
+    ++state_.events.missed;
+    state_.events.gone = state_.events.gone || reading.status == ReadStatus::kGone;
     return;
   }
-  ++events_.samples;
+  ++state_.events.samples;
   const Value value{reading.raw, reading.before, reading.after};
-  if (!last_) {
+  if (!state_.last) {
     take_base(value);
     return;
   }
   if (advance(value)) {
-    if (suspect_) {  // one stray value between two that fit
-      ++events_.missed;
-      suspect_.reset();
+    if (state_.suspect) {  // one stray value between two that fit
+      ++state_.events.missed;
+      state_.suspect.reset();
     }
     return;
   }
-  if (!suspect_) {
-    suspect_ = value;
+  if (!state_.suspect) {
+    state_.suspect = value;
     return;
   }
-  reset_to(*suspect_);
-  suspect_.reset();
+  reset_to(*state_.suspect);
+  state_.suspect.reset();
   if (!advance(value)) {
-    suspect_ = value;
+    state_.suspect = value;
   }
 }
 
 /// Adds the difference from the last value; false if `value` cannot follow it.
 bool CounterAccount::advance(const Value& value) {
-  if (value.raw == last_->raw) {
-    ++unchanged_;
-    longest_rest_ = std::max(longest_rest_, value.before - last_->after);
-    last_->before = value.before;
+  if (value.raw == state_.last->raw) {
+    ++state_.unchanged;
+    state_.longest_rest = std::max(state_.longest_rest, value.before - state_.last->after);
+    state_.last->before = value.before;
     return true;
   }
-  const bool fell = value.raw < last_->raw;
-  if (fell && (!range_ || last_->raw > *range_)) {
+  const bool fell = value.raw < state_.last->raw;
+  if (fell && (!range_ || state_.last->raw > *range_)) {
     return false;
   }
-  std::uint64_t delta = fell ? *range_ - last_->raw + value.raw : value.raw - last_->raw;
-  const Seconds elapsed = to_seconds(std::max(value.after - change_seen_, kLeastJudgedInterval));
+  std::uint64_t delta =
+      fell ? *range_ - state_.last->raw + value.raw : value.raw - state_.last->raw;
+  const Seconds elapsed =
+      to_seconds(std::max(value.after - state_.change_seen, kLeastJudgedInterval));
   if (joules(delta) > plausible_power_ * elapsed + joules(1)) {
     return false;
   }
-  events_.wraps += fell ? 1 : 0;
+  state_.events.wraps += fell ? 1 : 0;
   if (range_) {
-    const std::uint64_t more = extra_wraps(delta, elapsed);
-    events_.wraps += more;
+    // What the register held was read at the last value; before that it did not go round.
+    const Nanoseconds since_value = value.after - state_.last->after + 2 * lag(sample_period_);
+    const std::uint64_t more = extra_wraps(delta, std::min(elapsed, to_seconds(since_value)));
+    state_.events.wraps += more;
     delta += more * *range_;
   }
-  energy_ += joules(delta);
-  last_lag_ = lag(value.after - last_->before);
-  change_seen_ = last_->before;
-  curve_.append(value.after - last_lag_, energy_);
-  if (changes_++ == 0) {
-    first_change_ = value.after;
+  state_.energy += joules(delta);
+  learn_period(value);
+  state_.last_lag = lag(value.after - state_.last->before, value.after - value.before);
+  state_.change_seen = value.after - 2 * state_.last_lag;
+  curve_.append(value.after - state_.last_lag, state_.energy);
+  if (state_.changes++ == 0) {
+    state_.first_change = value.after;
   }
-  last_change_ = value.after;
-  last_ = value;
+  state_.last_change = value.after;
+  state_.last = value;
   return true;
 }
 
@@ -112,8 +146,8 @@ std::uint64_t CounterAccount::extra_wraps(std::uint64_t delta, Seconds elapsed) 
   if (most < 1.0) {
     return 0;
   }
-  ++events_.ambiguous;
-  extra_uncertainty_ += range;
+  ++state_.events.ambiguous;
+  state_.extra_uncertainty += range;
   const Joules expected = curve_.recent_power() * elapsed;
   const double rounds = std::clamp(std::round((expected - joules(delta)) / range), 0.0, most);
   return static_cast<std::uint64_t>(rounds);
@@ -122,19 +156,53 @@ std::uint64_t CounterAccount::extra_wraps(std::uint64_t delta, Seconds elapsed) 
 /// A new start of the counter: the interval's energy is unknown and not guessed; what it may have
 /// been is in the uncertainty.
 void CounterAccount::reset_to(const Value& value) {
-  ++events_.resets;
-  extra_uncertainty_ += curve_.recent_power() *
-                        to_seconds(std::max(value.after - curve_.back().time, Nanoseconds(0)));
-  last_ = value;
-  last_lag_ = lag(sample_period_);
-  change_seen_ = value.before - 2 * last_lag_;
-  curve_.append(value.after, energy_);
+  ++state_.events.resets;
+  state_.extra_uncertainty += unseen_uncertainty(
+      curve_.recent_power(), std::max(value.after - curve_.back().time, Nanoseconds(0)));
+  ticks_.interrupt();
+  state_.last = value;
+  state_.last_lag = lag(sample_period_);
+  state_.change_seen = value.before - known_period_.value_or(kLongestUpdatePeriod);
+  curve_.append(value.after, state_.energy);
+}
+
+CounterState CounterAccount::state() const {
+  CounterState state = state_;
+  state.period_at_most = ticks_.at_most();
+  state.period_mean = ticks_.mean();
+  state.curve_end = curve_.empty() ? Nanoseconds(0) : curve_.back().time;
+  return state;
+}
+
+void CounterAccount::skip(const CounterState& from, const CounterState& to) {
+  if (!to.last) {
+    state_.events.add_between(from.events, to.events);
+    return;
+  }
+  if (state_.changes == 0) {
+    state_.first_change = to.first_change;
+  }
+  state_.energy += increase(from.energy, to.energy);
+  state_.extra_uncertainty += increase(from.extra_uncertainty, to.extra_uncertainty);
+  state_.events.add_between(from.events, to.events);
+  state_.changes += increase(from.changes, to.changes);
+  state_.unchanged += increase(from.unchanged, to.unchanged);
+  state_.last = to.last;
+  state_.suspect = to.suspect;
+  state_.change_seen = to.change_seen;
+  state_.last_lag = to.last_lag;
+  state_.last_change = to.last_change;
+  state_.longest_rest = std::max(state_.longest_rest, to.longest_rest);
+  ticks_ = TickPeriod(to.period_at_most, to.period_mean);
+  if (curve_.empty() || to.curve_end > curve_.back().time) {
+    curve_.append(to.curve_end, state_.energy);
+  }
 }
 
 void CounterAccount::close(Nanoseconds end) {
-  if (suspect_) {
-    reset_to(*suspect_);
-    suspect_.reset();
+  if (state_.suspect) {
+    reset_to(*state_.suspect);
+    state_.suspect.reset();
   }
   if (curve_.size() < 2 || end <= curve_.back().time) {
     return;
@@ -142,17 +210,17 @@ void CounterAccount::close(Nanoseconds end) {
   const Nanoseconds rest = end - curve_.back().time;
   const Nanoseconds limit = kMostPeriodsExtrapolated * std::max(resolution(), sample_period_);
   const Watts power = curve_.recent_power();
-  if (events_.gone || rest > limit) {
+  if (state_.events.gone || rest > limit) {
     not_covered_ = rest;
     return;
   }
   extrapolated_ = rest;
-  energy_ += power * to_seconds(rest);
-  curve_.append(end, energy_);
+  state_.energy += power * to_seconds(rest);
+  curve_.append(end, state_.energy);
 }
 
 std::optional<WindowEnergy> CounterAccount::window(Nanoseconds begin, Nanoseconds end) const {
-  if (changes_ == 0 || curve_.back().time <= begin) {
+  if (state_.changes == 0 || curve_.back().time <= begin) {
     return std::nullopt;
   }
   WindowEnergy result;
@@ -178,12 +246,12 @@ std::optional<WindowEnergy> CounterAccount::window(Nanoseconds begin, Nanosecond
   const Watts last_power = curve_.recent_power();
   Joules at_end = edge(end);
   if (extrapolated_ > Nanoseconds(0) || not_covered_ > Nanoseconds(0)) {
-    at_end = last_power * to_seconds(last_lag_) +
+    at_end = last_power * to_seconds(state_.last_lag) +
              last_power * to_seconds(extrapolated_) * kExtrapolationPowerShare +
-             last_power * to_seconds(not_covered_);
+             unseen_uncertainty(last_power, not_covered_);
   }
-  result.uncertainty = edge(begin) + at_end + extra_uncertainty_ + joules(1) +
-                       curve_.segment_power(1) * to_seconds(result.unseen);
+  result.uncertainty = edge(begin) + at_end + state_.extra_uncertainty + joules(1) +
+                       unseen_uncertainty(curve_.early_power(), result.unseen);
   return result;
 }
 
@@ -191,15 +259,20 @@ std::optional<Nanoseconds> CounterAccount::update_period() const {
   if (known_period_) {
     return known_period_;
   }
-  // The readings show the period only where the counter often rested between two of them.
-  if (changes_ >= 4 && unchanged_ >= changes_) {
-    return (last_change_ - first_change_) / static_cast<std::int64_t>(changes_ - 1);
+  if (ticks_.mean()) {
+    return ticks_.mean();
+  }
+  // Sparse readings show the period only where the counter often rested between two of them.
+  if (state_.changes >= 4 && state_.unchanged >= state_.changes) {
+    return (state_.last_change - state_.first_change) /
+           static_cast<std::int64_t>(state_.changes - 1);
   }
   return std::nullopt;
 }
 
 Nanoseconds CounterAccount::resolution() const {
-  return std::max(known_period_.value_or(sample_period_), longest_rest_);
+  const Nanoseconds learned = std::min(ticks_.at_most().value_or(sample_period_), sample_period_);
+  return std::max(known_period_.value_or(learned), state_.longest_rest);
 }
 
 }  // namespace joulescale

@@ -7,21 +7,12 @@
 #include <cstdint>
 #include <optional>
 
+#include "joulescale/monitor/account_state.h"
 #include "joulescale/monitor/energy_curve.h"
+#include "joulescale/monitor/tick_period.h"
 #include "joulescale/sensors/sensor.h"
 
 namespace joulescale {
-
-/// What befell a channel while it was read.
-struct ChannelEvents {
-  std::uint64_t samples = 0;  // readings with a value
-  std::uint64_t missed = 0;   // readings without one, and values that were not believed
-  std::uint64_t wraps = 0;
-  std::uint64_t resets = 0;
-  std::uint64_t ambiguous = 0;  // gaps in which the number of wraps is a guess
-  std::uint64_t gaps = 0;       // power only: stretches too long to integrate with confidence
-  bool gone = false;            // the device was lost
-};
 
 /// Energy of a channel between two times.
 struct WindowEnergy {
@@ -40,6 +31,11 @@ class CounterAccount {
   /// The first value gives no energy; a reading without a value is a missing value, never 0.
   void add(const RawReading& reading);
 
+  CounterState state() const;
+  /// Stands for the readings between two states of an account of this channel, which this account
+  /// was not given: it goes on where `to` stands.
+  void skip(const CounterState& from, const CounterState& to);
+
   /// Ends the account: after it the curve reaches `end` where the counter's last move allows that.
   void close(Nanoseconds end);
   /// After close(). Nothing if the counter did not move enough to tell the power.
@@ -47,26 +43,26 @@ class CounterAccount {
 
   const EnergyCurve& curve() const { return curve_; }
   EnergyCurve& curve() { return curve_; }
-  const ChannelEvents& events() const { return events_; }
+  const ChannelEvents& events() const { return state_.events; }
   /// The time in which the counter moves once, as the sensor or the readings show it.
   std::optional<Nanoseconds> update_period() const;
   /// The longest that the counter is known to rest between two moves.
   Nanoseconds resolution() const;
+  /// The longest time for which readings showed one and the same value.
+  Nanoseconds longest_rest() const { return state_.longest_rest; }
   /// What happens within such a time the curve cannot tell apart.
   Nanoseconds time_scale() const { return std::max(resolution(), sample_period_); }
 
  private:
-  struct Value {
-    std::uint64_t raw = 0;
-    Nanoseconds before{0};  // of the latest reading that gave it
-    Nanoseconds after{0};   // of the first reading that gave it
-  };
+  using Value = CounterValue;
 
   void take_base(const Value& value);
   bool advance(const Value& value);
   void reset_to(const Value& value);
+  void learn_period(const Value& value);
+  std::optional<Nanoseconds> longest_period() const;
   std::uint64_t extra_wraps(std::uint64_t delta, Seconds elapsed);
-  Nanoseconds lag(Nanoseconds since_seen) const;
+  Nanoseconds lag(Nanoseconds since_seen, Nanoseconds reading_took = Nanoseconds(0)) const;
   Joules joules(std::uint64_t raw) const;
 
   double joules_per_raw_;
@@ -75,21 +71,12 @@ class CounterAccount {
   Watts plausible_power_;
   Nanoseconds sample_period_;
 
-  std::optional<Value> last_;     // the value on which differences build
-  std::optional<Value> suspect_;  // a value that cannot follow it; the next one decides
-  Nanoseconds change_seen_{0};    // just before the reading that showed the last move
-  Nanoseconds last_lag_{0};       // half the time in which the last move may have been
-  Nanoseconds first_change_{0};
-  Nanoseconds last_change_{0};
-  Nanoseconds longest_rest_{0};  // seen without a move
-  std::uint64_t changes_ = 0;
-  std::uint64_t unchanged_ = 0;  // readings that showed no move
-  Joules energy_;
-  Joules extra_uncertainty_;  // ambiguous wraps, intervals lost to resets
+  CounterState state_;  // but for the curve's end and the period, which state() asks for
+  TickPeriod ticks_;
+  Nanoseconds first_read_{0};
   Nanoseconds extrapolated_{0};
   Nanoseconds not_covered_{0};  // at the end: beyond what the last move allows
   EnergyCurve curve_;
-  ChannelEvents events_;
 };
 
 }  // namespace joulescale

@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::size_t kMostPoints = std::size_t{1} << 14;
 constexpr std::size_t kRecentPoints = 5;
+constexpr Nanoseconds kEarly = std::chrono::seconds(1);
 constexpr std::size_t kHeadPoints = 8;
 constexpr std::size_t kTailPoints = 400;
 constexpr std::size_t kForgottenAtOnce = 64;
@@ -40,6 +41,10 @@ void EnergyCurve::append(Nanoseconds time, Joules energy) {
     points_.resize(points_.size() / 2);
   }
   points_.push_back({time, energy});
+}
+
+void EnergyCurve::move_front(Nanoseconds time) {
+  points_.front().time = points_.size() > 1 ? std::min(time, points_[1].time) : time;
 }
 
 void EnergyCurve::forget_before(Nanoseconds time) {
@@ -81,11 +86,25 @@ Joules EnergyCurve::at(Nanoseconds time) const {
   return interpolate(points_[next - 1], points_[next], time);
 }
 
+Nanoseconds EnergyCurve::spacing(Nanoseconds time) const {
+  const std::size_t next = first_after(time);
+  return next == 0 || next == points_.size() ? Nanoseconds(0)
+                                             : points_[next].time - points_[next - 1].time;
+}
+
 Watts EnergyCurve::segment_power(std::size_t index) const {
   if (index == 0 || index >= points_.size()) {
     return {};
   }
   return mean_power(points_[index - 1], points_[index]);
+}
+
+Watts EnergyCurve::early_power() const {
+  if (points_.size() < 2) {
+    return {};
+  }
+  const Nanoseconds until = std::min(points_.front().time + kEarly, points_.back().time);
+  return mean_power(points_.front(), {until, at(until)});
 }
 
 Watts EnergyCurve::recent_power() const {

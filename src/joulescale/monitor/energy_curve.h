@@ -23,12 +23,19 @@ class EnergyCurve {
   /// every second inner one is dropped, so memory is bounded for runs of any length.
   void append(Nanoseconds time, Joules energy);
 
+  /// Corrects the time of the first point, once it is known better; the second one bounds it.
+  void move_front(Nanoseconds time);
+
   /// Drops the points that no time from `time` on needs.
   void forget_before(Nanoseconds time);
   /// From now on only the last few hundred points are kept, and some at the time that keep_begin()
   /// names: enough for totals from there to an end that is not long past.
   void keep_ends_only() { ends_only_ = true; }
-  void keep_begin(Nanoseconds begin) { begin_ = begin; }
+  /// A later begin takes the place of an earlier one, whose points are dropped in time.
+  void keep_begin(Nanoseconds begin) {
+    begin_ = begin;
+    head_ = 0;
+  }
 
   bool empty() const { return points_.empty(); }
   std::size_t size() const { return points_.size(); }
@@ -40,8 +47,12 @@ class EnergyCurve {
   Joules at(Nanoseconds time) const;
   /// Index of the first point later than `time`; size() if there is none.
   std::size_t first_after(Nanoseconds time) const;
+  /// The length of the segment that holds `time`; 0 outside.
+  Nanoseconds spacing(Nanoseconds time) const;
   /// Mean power of the segment that ends at point `index`; 0 for a segment without length.
   Watts segment_power(std::size_t index) const;
+  /// Mean power over the first second (at least two points are needed, else 0).
+  Watts early_power() const;
   /// Mean power over the last few points (at least two are needed, else 0).
   Watts recent_power() const;
 

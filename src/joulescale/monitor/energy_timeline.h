@@ -24,7 +24,8 @@ class EnergyTimeline {
   virtual NodeJoules at(Nanoseconds time) = 0;
   virtual bool has_measured() const = 0;
   virtual bool has_estimated() const = 0;
-  /// What happens within such a time cannot be told apart in `measured`.
+  /// What happens within such a time cannot be told apart in `measured`, about the time that was
+  /// asked for last.
   virtual Nanoseconds resolution() const = 0;
   /// Why what at() gave is of no use; the readings could not be read again.
   virtual bool failed() const { return false; }

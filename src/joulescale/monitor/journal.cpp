@@ -6,14 +6,19 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace joulescale {
 namespace {
 
 /// Times and periods of a damaged journal stay within 18 years, so that sums and small multiples
 /// cannot overflow.
-std::int64_t get_nanoseconds(PayloadReader& in) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 59;
-  return std::clamp(in.i64(), std::int64_t{0}, kMost);
+constexpr std::int64_t kLatest = std::int64_t{1} << 59;
+/// A wall-clock time: until the year 2116, so that a journal's times can be added.
+constexpr std::int64_t kLatestWall = std::int64_t{1} << 62;
+
+std::int64_t get_nanoseconds(PayloadReader& in, std::int64_t latest = kLatest) {
+  return std::clamp(in.i64(), std::int64_t{0}, latest);
 }
 
 constexpr double kMilliwattsPerWatt = 1e3;
@@ -58,8 +63,9 @@ std::optional<Channel> get_channel(PayloadReader& in) {
   const auto provenance = provenance_from_name(in.text());
   channel.instrument_accuracy = in.text();
   const std::uint32_t num_inputs = in.u32();
-  if (!in.ok() || !domain || !provenance || quantity > 1 || behavior > 1 ||
-      unit > static_cast<std::uint8_t>(RawUnit::kMilliwatt) || num_inputs > kMostInputs) {
+  if (!in.ok() || !domain || !provenance || behavior > 1 ||
+      quantity > static_cast<std::uint8_t>(Quantity::kMetric) ||
+      unit > static_cast<std::uint8_t>(kLastRawUnit) || num_inputs > kMostInputs) {
     return std::nullopt;
   }
   for (std::uint32_t i = 0; i < num_inputs; ++i) {
@@ -77,7 +83,7 @@ std::optional<Channel> get_channel(PayloadReader& in) {
   if (update_period > 0) {
     channel.update_period = Nanoseconds(update_period);
   }
-  return in.ok() ? std::optional(channel) : std::nullopt;
+  return in.ok() && is_consistent(channel) ? std::optional(channel) : std::nullopt;
 }
 
 struct DeclaredSensor {
@@ -143,7 +149,56 @@ void visit_readings(PayloadReader& in,
   }
 }
 
+/// The number of segments that a history stands for.
+Result<std::uint32_t> covered_by(const std::filesystem::path& history) {
+  JOULESCALE_TRY_ASSIGN(FrameReader log, FrameReader::open(history, kHistoryMagic));
+  JOULESCALE_TRY_ASSIGN(const bool more, log.next());
+  PayloadReader in(log.payload());
+  const std::uint32_t covered = more ? in.u32() : 0;
+  if (!more || log.type() != static_cast<std::uint8_t>(JournalType::kCovers) || !in.ok()) {
+    return Error(ErrorCode::kCorruptData,
+                 fmt::format("'{}' is damaged at its start", history.native()));
+  }
+  return covered;
+}
+
 }  // namespace
+
+std::filesystem::path JournalFiles::history() const { return first.native() + ".history"; }
+
+std::filesystem::path JournalFiles::segment(std::uint32_t number) const {
+  return number == 0 ? first : std::filesystem::path(fmt::format("{}.{}", first.native(), number));
+}
+
+Result<std::vector<std::filesystem::path>> JournalFiles::present() const {
+  std::vector<std::filesystem::path> files;
+  std::uint32_t next = 0;
+  std::error_code error;
+  if (std::filesystem::exists(history(), error)) {
+    JOULESCALE_TRY_ASSIGN(next, covered_by(history()));
+    files.push_back(history());
+  }
+  for (; std::filesystem::exists(segment(next), error); ++next) {
+    files.push_back(segment(next));
+  }
+  if (files.empty()) {
+    files.push_back(first);  // whoever opens it says that it is not there
+  }
+  return files;
+}
+
+Result<FrameReader> JournalFiles::open(const std::filesystem::path& file) const {
+  return FrameReader::open(file, file == history() ? kHistoryMagic : kJournalMagic);
+}
+
+void JournalFiles::remove() const {
+  std::error_code ignored;
+  if (const auto files = present()) {
+    for (const std::filesystem::path& file : *files) {
+      std::filesystem::remove(file, ignored);
+    }
+  }
+}
 
 Result<JournalWriter> JournalWriter::create(const std::filesystem::path& file) {
   JOULESCALE_TRY_ASSIGN(auto log, FrameWriter::create(file, kJournalMagic));
@@ -228,9 +283,23 @@ Result<void> JournalWriter::sync() {
   return log_.sync();
 }
 
+Result<void> JournalWriter::close() {
+  JOULESCALE_TRY(end_blocks());
+  return log_.close();
+}
+
 Result<void> JournalWriter::missed(std::size_t sensor, std::uint64_t count) {
   payload_.u32(static_cast<std::uint32_t>(sensor)).u64(count);
   return append(JournalType::kMissed);
+}
+
+Result<void> JournalWriter::snapshot(std::size_t sensor, std::span<const ChannelState> states) {
+  JOULESCALE_TRY(end_block(sensor));
+  payload_.u32(static_cast<std::uint32_t>(sensor));
+  for (const ChannelState& state : states) {
+    put_state(payload_, state);
+  }
+  return append(JournalType::kSnapshot);
 }
 
 Result<void> JournalWriter::begin(Nanoseconds time) {
@@ -244,17 +313,66 @@ Result<void> JournalWriter::end(Nanoseconds time, bool by_signal, int status) {
 }
 
 Result<JournalReader> JournalReader::open(const std::filesystem::path& file) {
-  JOULESCALE_TRY_ASSIGN(FrameReader log, FrameReader::open(file, kJournalMagic));
-  return JournalReader(std::move(log));
+  const JournalFiles files{file};
+  JOULESCALE_TRY_ASSIGN(std::vector<std::filesystem::path> present, files.present());
+  std::ranges::reverse(present);
+  JOULESCALE_TRY_ASSIGN(FrameReader log, files.open(present.back()));
+  present.pop_back();
+  return JournalReader(std::move(log), files, std::move(present));
+}
+
+/// The next frame of this file or of the next one.
+Result<bool> JournalReader::next_frame() {
+  while (true) {
+    JOULESCALE_TRY_ASSIGN(const bool more, log_.next());
+    if (more) {
+      return true;
+    }
+    torn_bytes_ = log_.torn_bytes();
+    if (later_.empty()) {
+      return false;
+    }
+    JOULESCALE_TRY_ASSIGN(log_, files_.open(later_.back()));
+    later_.pop_back();
+  }
+}
+
+void JournalReader::visit_states(PayloadReader& in, bool is_jump, JournalVisitor& visitor) {
+  const std::uint32_t sensor = in.u32();
+  const auto found = num_channels_.find(sensor);
+  if (!in.ok() || found == num_channels_.end()) {
+    return;
+  }
+  std::vector<ChannelState> states;
+  while (states.size() < found->second) {
+    const auto state = get_state(in);
+    if (!state) {
+      return;
+    }
+    states.push_back(*state);
+  }
+  is_jump ? visitor.on_jump(sensor, states) : visitor.on_snapshot(sensor, states);
 }
 
 Result<bool> JournalReader::next(JournalVisitor& visitor) {
-  JOULESCALE_TRY_ASSIGN(const bool more, log_.next());
-  if (!more) {
-    return false;
+  JOULESCALE_TRY_ASSIGN(const bool more, next_frame());
+  if (more) {
+    visit_frame(visitor);
   }
+  return more;
+}
+
+void JournalReader::visit_frame(JournalVisitor& visitor) {
   PayloadReader in(log_.payload());
   switch (static_cast<JournalType>(log_.type())) {
+    case JournalType::kStart: {
+      const Nanoseconds monotonic(get_nanoseconds(in));
+      const Nanoseconds wall_offset(get_nanoseconds(in, kLatestWall));
+      if (in.ok()) {
+        visitor.on_start(monotonic, wall_offset);
+      }
+      break;
+    }
     case JournalType::kSensor:
       if (const auto declared = get_sensor(in)) {
         num_channels_[declared->number] = declared->channels.size();
@@ -277,6 +395,10 @@ Result<bool> JournalReader::next(JournalVisitor& visitor) {
       }
       break;
     }
+    case JournalType::kSnapshot:
+    case JournalType::kJump:
+      visit_states(in, log_.type() == static_cast<std::uint8_t>(JournalType::kJump), visitor);
+      break;
     case JournalType::kBegin:
       if (const Nanoseconds time(get_nanoseconds(in)); in.ok()) {
         visitor.on_begin(time);
@@ -291,10 +413,9 @@ Result<bool> JournalReader::next(JournalVisitor& visitor) {
       }
       break;
     }
-    default:  // kStart is for people; others are of a later version
+    default:  // of a later version
       break;
   }
-  return true;
 }
 
 Result<std::size_t> read_journal(const std::filesystem::path& file, JournalVisitor& visitor) {

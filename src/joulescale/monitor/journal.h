@@ -14,8 +14,13 @@
 //              the preceding channel's after (of the first channel: from its last row's before);
 //              what precedes the block counts as 0.
 //   kMissed    u32 sensor, u64 readings that were due and not made
+//   kSnapshot  u32 sensor, then for each of its channels where its account stands after all rows so
+//              far (account_state.h)
+//   kJump      the same, but the rows since the sensor's last kSnapshot or kJump were dropped
+//   kCovers    u32 number of segments that a history stands for; its first frame
 //   kBegin     i64 time at which the command was started
 //   kEnd       i64 time at which it ended, u8 1 for a signal, u32 exit status or signal
+// A long run's journal goes on in further files: JournalFiles, journal_rotation.h.
 #pragma once
 
 #include <filesystem>
@@ -26,11 +31,14 @@
 
 #include "joulescale/base/error.h"
 #include "joulescale/base/frame_log.h"
+#include "joulescale/monitor/account_state.h"
 #include "joulescale/sensors/sensor.h"
 
 namespace joulescale {
 
-inline constexpr std::string_view kJournalMagic = "JSJRNL02";
+inline constexpr std::string_view kJournalMagic = "JSJRNL03";
+/// Of a history, which holds kJump: who does not know these would miss energy.
+inline constexpr std::string_view kHistoryMagic = "JSHIST02";
 
 enum class JournalType : std::uint8_t {
   kStart = 1,
@@ -39,6 +47,25 @@ enum class JournalType : std::uint8_t {
   kMissed = 4,
   kBegin = 5,
   kEnd = 6,
+  kSnapshot = 7,
+  kJump = 8,
+  kCovers = 9,
+};
+
+/// The files of one rank's journal. All of it is in `first`, unless that grew too large: then it
+/// goes on in segments 1, 2..., and the oldest segments are replaced by a history, which has fewer
+/// readings. Segments that the history covers are no longer part of the journal.
+struct JournalFiles {
+  std::filesystem::path first;
+
+  std::filesystem::path history() const;
+  /// 0 is `first`.
+  std::filesystem::path segment(std::uint32_t number) const;
+  /// Those to be read, in order. Errors: the history cannot be read.
+  Result<std::vector<std::filesystem::path>> present() const;
+  /// One of them, to be read frame by frame.
+  Result<FrameReader> open(const std::filesystem::path& file) const;
+  void remove() const;
 };
 
 /// Not thread safe.
@@ -53,10 +80,16 @@ class JournalWriter {
   /// Buffered until sync(), or until the block is large.
   Result<void> readings(std::size_t sensor, std::span<const RawReading> readings);
   Result<void> missed(std::size_t sensor, std::uint64_t count);
+  /// Ends the sensor's block. `states`: one a channel.
+  Result<void> snapshot(std::size_t sensor, std::span<const ChannelState> states);
   Result<void> begin(Nanoseconds time);
   Result<void> end(Nanoseconds time, bool by_signal, int status);
   /// Everything so far is on disk when it returns.
   Result<void> sync();
+  /// Everything is handed to the kernel, and nothing more is written.
+  Result<void> close();
+  /// Of the file so far, in bytes, and of what sync() would add.
+  std::size_t size() const { return log_.size(); }
 
  private:
   struct Block {
@@ -79,16 +112,20 @@ class JournalWriter {
 class JournalVisitor {
  public:
   virtual ~JournalVisitor() = default;
+  /// The journal was begun at `monotonic`; the wall clock was then ahead by `wall_offset`.
+  virtual void on_start(Nanoseconds /*monotonic*/, Nanoseconds /*wall_offset*/) {}
   virtual void on_sensor(std::size_t number,
                          Nanoseconds sample_period,
                          const std::vector<Channel>& channels) = 0;
   virtual void on_readings(std::size_t sensor, const std::vector<RawReading>& readings) = 0;
   virtual void on_missed(std::size_t sensor, std::uint64_t count) = 0;
+  virtual void on_snapshot(std::size_t /*sensor*/, const std::vector<ChannelState>& /*states*/) {}
+  virtual void on_jump(std::size_t /*sensor*/, const std::vector<ChannelState>& /*states*/) {}
   virtual void on_begin(Nanoseconds time) = 0;
   virtual void on_end(Nanoseconds time, bool by_signal, int status) = 0;
 };
 
-/// Reads a journal frame by frame, in constant memory. Not thread safe.
+/// Reads a journal, in all its files, frame by frame, in constant memory. Not thread safe.
 class JournalReader {
  public:
   static Result<JournalReader> open(const std::filesystem::path& file);
@@ -96,12 +133,19 @@ class JournalReader {
   /// Visits the next whole frame; one with a damaged content is left out. False at the end.
   Result<bool> next(JournalVisitor& visitor);
   /// At the end: bytes after the last whole frame.
-  std::size_t torn_bytes() const { return log_.torn_bytes(); }
+  std::size_t torn_bytes() const { return torn_bytes_; }
 
  private:
-  explicit JournalReader(FrameReader log) : log_(std::move(log)) {}
+  JournalReader(FrameReader log, JournalFiles files, std::vector<std::filesystem::path> later)
+      : log_(std::move(log)), files_(std::move(files)), later_(std::move(later)) {}
+  Result<bool> next_frame();
+  void visit_frame(JournalVisitor& visitor);
+  void visit_states(PayloadReader& in, bool is_jump, JournalVisitor& visitor);
 
   FrameReader log_;
+  JournalFiles files_;
+  std::vector<std::filesystem::path> later_;  // the next one last
+  std::size_t torn_bytes_ = 0;
   std::map<std::size_t, std::size_t> num_channels_;  // of each sensor
 };
 

@@ -18,6 +18,7 @@
 
 #include "joulescale/base/file.h"
 #include "joulescale/base/text.h"
+#include "joulescale/monitor/journal.h"
 #include "joulescale/record/run_json.h"
 
 namespace joulescale {
@@ -109,7 +110,8 @@ Result<std::optional<LaunchInfo>> begin_or_read_launch(const RunDirectory& direc
   if (!fs::exists(directory.launch_file(), error)) {
     JOULESCALE_TRY_ASSIGN(const bool free, may_begin_in(directory.path));
     if (free) {
-      auto begun = create_file_atomic(directory.launch_file(), format_launch(mine), 0600);
+      auto begun = create_file_atomic(
+          directory.launch_file(), format_launch(mine), 0600, Durability::kLater);
       if (!begun) {
         return cannot_use(directory.path, begun.error().text());
       }
@@ -136,7 +138,7 @@ Result<std::optional<int>> claim_rank(const RunDirectory& directory, std::option
   const int first = rank.value_or(0);
   const int last = rank.value_or(kMostRanks);
   for (int number = first; number <= last; ++number) {
-    auto claimed = create_file_atomic(directory.rank_file(number), "", 0600);
+    auto claimed = create_file_atomic(directory.rank_file(number), "", 0600, Durability::kLater);
     if (!claimed) {
       return cannot_use(directory.path, claimed.error().text());
     }
@@ -258,8 +260,9 @@ std::vector<fs::path> NodeDirectory::journals() const {
   std::error_code error;
   for (fs::directory_iterator entry(path, error), end; !error && entry != end;
        entry.increment(error)) {
-    if (entry->path().filename().native().starts_with("journal-")) {
-      found.insert(entry->path());
+    const std::string name = entry->path().filename().native();
+    if (name.starts_with("journal-")) {
+      found.insert(path / name.substr(0, name.find('.')));
     }
   }
   return {found.begin(), found.end()};
@@ -300,7 +303,7 @@ Result<JoinedLaunch> join_launch(const fs::path& wanted,
 void leave_launch(const JoinedLaunch& joined, const NodeDirectory& node) {
   const RunDirectory& directory = joined.directory;
   std::error_code ignored;
-  fs::remove(node.journal(joined.rank), ignored);
+  JournalFiles{node.journal(joined.rank)}.remove();
   fs::remove(directory.rank_file(joined.rank), ignored);
   fs::remove(node.marks(), ignored);
   fs::remove(node.path, ignored);

@@ -56,7 +56,7 @@ struct NodeDirectory {
 
   /// One a process that measured: "journal-<rank>".
   std::filesystem::path journal(int rank) const;
-  /// All that are there, by name.
+  /// All that are there, by name; each may go on in further files (JournalFiles).
   std::vector<std::filesystem::path> journals() const;
   std::filesystem::path marks() const { return path / "marks"; }
   std::filesystem::path report() const { return path / "node.json"; }

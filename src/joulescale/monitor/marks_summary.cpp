@@ -27,6 +27,7 @@ struct RegionTotals {
 struct OpenRegion {
   Nanoseconds begin{0};
   NodeJoules at_begin;
+  Nanoseconds resolution{0};  // about the begin
   int depth = 0;
 };
 
@@ -48,9 +49,9 @@ class MarksReader {
   /// Takes the mark at hand, at which the node had used `energy`, and reads on to the next.
   Result<void> take(Nanoseconds time, const NodeJoules& energy, Nanoseconds resolution);
 
-  bool has_regions() const { return !region_of_id_.empty(); }
+  /// Of some region, after the mark taken last.
+  bool is_inside() const { return !open_.empty(); }
 
-  std::uint32_t pid = 0;
   std::optional<std::uint32_t> rank;
   std::optional<std::uint64_t> samples;
   std::optional<std::uint64_t> updates;
@@ -95,9 +96,6 @@ Result<void> MarksReader::load() {
 bool MarksReader::read_frame() {
   PayloadReader reader(log_.payload());
   switch (static_cast<MarkType>(log_.type())) {
-    case MarkType::kProcess:
-      pid = reader.u32();
-      break;
     case MarkType::kRank:
       if (const std::uint32_t value = reader.u32(); reader.ok()) {
         rank = value;
@@ -146,7 +144,7 @@ bool MarksReader::read_frame() {
 void add_visit(const OpenRegion& visit,
                Nanoseconds to,
                const NodeJoules& energy,
-               Nanoseconds resolution,
+               Nanoseconds resolution_here,
                RegionTotals& totals) {
   ++totals.count;
   if (to <= visit.begin) {
@@ -158,6 +156,7 @@ void add_visit(const OpenRegion& visit,
   totals.measured += measured;
   totals.estimated += energy.estimated - visit.at_begin.estimated;
   // Within the timeline's resolution the power may be anything from nothing to twice the mean.
+  const Nanoseconds resolution = std::max(visit.resolution, resolution_here);
   const double unresolved = to_seconds(resolution) / duration / 2.0;
   totals.uncertainty += measured * std::min(1.0, unresolved);
 }
@@ -178,6 +177,7 @@ Result<void> MarksReader::take(Nanoseconds time, const NodeJoules& energy, Nanos
     if (region.depth++ == 0) {
       region.begin = time;
       region.at_begin = energy;
+      region.resolution = resolution;
     }
   } else if (const auto region = open_.find(*region_);
              region != open_.end() && --region->second.depth == 0) {
@@ -205,18 +205,15 @@ std::optional<std::int64_t> as_count(std::optional<std::uint64_t> value) {
 struct NodeMarks {
   std::map<std::string, RegionTotals> regions;
   std::set<std::uint32_t> ranks;
-  std::set<std::uint32_t> pids;  // of processes with regions
+  std::size_t writers = 0;  // that were inside of regions at one time
   bool has_training = false;
 
   int sharers() const {
-    return static_cast<int>(std::max({std::size_t{1}, ranks.size(), pids.size()}));
+    return static_cast<int>(std::max({std::size_t{1}, ranks.size(), writers}));
   }
 };
 
 void add_file(const MarksReader& file, NodeMarks& node, MarksSummary& summary) {
-  if (file.has_regions()) {
-    node.pids.insert(file.pid);
-  }
   if (file.rank) {
     node.ranks.insert(*file.rank);
   }
@@ -260,13 +257,15 @@ void add_regions(const NodeMarks& node, const EnergyTimeline* timeline, MarksSum
   }
 }
 
-/// Takes all marks in the order of time.
-void take_marks(std::vector<std::unique_ptr<MarksReader>>& files,
-                EnergyTimeline* timeline,
-                Nanoseconds begin,
-                Nanoseconds end,
-                MarksSummary& summary) {
-  const Nanoseconds resolution = timeline == nullptr ? Nanoseconds(0) : timeline->resolution();
+/// Takes all marks in the order of time. The most files that had a region open at one time.
+std::size_t take_marks(std::vector<std::unique_ptr<MarksReader>>& files,
+                       EnergyTimeline* timeline,
+                       Nanoseconds begin,
+                       Nanoseconds end,
+                       MarksSummary& summary) {
+  std::size_t inside = 0;
+  std::size_t most = 0;
+  Nanoseconds last{0};
   while (true) {
     MarksReader* next = nullptr;
     for (const auto& file : files) {
@@ -275,13 +274,20 @@ void take_marks(std::vector<std::unique_ptr<MarksReader>>& files,
       }
     }
     if (next == nullptr) {
-      return;
+      return most;
+    }
+    if (*next->time() > last) {  // one that ends as another begins makes no two
+      most = std::max(most, inside);
+      last = *next->time();
     }
     const Nanoseconds time = std::clamp(*next->time(), begin, end);
     const NodeJoules energy = timeline == nullptr ? NodeJoules() : timeline->at(time);
+    const Nanoseconds resolution = timeline == nullptr ? Nanoseconds(0) : timeline->resolution();
+    inside -= next->is_inside() ? 1U : 0U;
     if (const auto taken = next->take(time, energy, resolution); !taken) {
       summary.notes.push_back(taken.error().text());
     }
+    inside += next->is_inside() ? 1U : 0U;
   }
 }
 
@@ -309,7 +315,7 @@ MarksSummary summarise_marks(const std::filesystem::path& directory,
       summary.notes.push_back(file.error().text());
     }
   }
-  take_marks(files, timeline, begin, end, summary);
+  node.writers = take_marks(files, timeline, begin, end, summary);
   for (const auto& file : files) {
     add_file(*file, node, summary);
   }

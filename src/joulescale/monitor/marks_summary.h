@@ -28,10 +28,10 @@ struct MarksSummary {
 
 /// Summarises the *.marks files of `directory`, all of them at once in the order of time, in memory
 /// that does not grow with them. A region's energy is the node's between its begin and end, clipped
-/// to the run, divided by the processes that share the node: the registered ranks, or the processes
-/// with regions if they are more. So one region's energy over all ranks never exceeds the node's.
-/// Visits of a region inside itself count once. Without a timeline regions have no energy. A
-/// missing directory is an empty summary.
+/// to the run, divided by the writers that share the node: the registered ranks, or the most files
+/// that had a region open at one time if they are more. So regions that do not lie in each other
+/// never exceed the node's energy, over all ranks and threads. Visits of a region inside itself
+/// count once. Without a timeline regions have no energy. A missing directory is an empty summary.
 MarksSummary summarise_marks(const std::filesystem::path& directory,
                              EnergyTimeline* timeline,
                              Nanoseconds begin,

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "joulescale/base/file.h"
+#include "joulescale/monitor/baseline.h"
 #include "joulescale/monitor/training_merge.h"
 #include "joulescale/record/run_json.h"
 
@@ -22,8 +23,8 @@ void add_optional(const std::optional<T>& from, std::optional<T>& into) {
   }
 }
 
-/// Uncertainties of different instruments are independent.
-void add_uncertainty(const std::optional<Joules>& from, std::optional<Joules>& into) {
+/// Readings of different nodes, and of different kinds of instrument, are independent.
+void add_independent(const std::optional<Joules>& from, std::optional<Joules>& into) {
   if (from) {
     into = Joules(std::hypot(into.value_or(Joules(0.0)).value(), from->value()));
   }
@@ -32,18 +33,28 @@ void add_uncertainty(const std::optional<Joules>& from, std::optional<Joules>& i
 /// A component in which one part is weaker than the others has the weaker provenance.
 Provenance weaker(Provenance a, Provenance b) { return std::max(a, b); }
 
-void add_component(const GroupEnergy& group, ComponentMap& components) {
-  const auto [entry, is_new] = components.try_emplace(group.component, group.energy);
+/// Channels of one kind on one node are read one after the other and often move together: what
+/// puts the edge of one wrong may put those of all wrong to the same side.
+void add_correlated(const std::optional<Joules>& from, std::optional<Joules>& into) {
+  add_optional(from, into);
+}
+
+template <typename AddUncertainty>
+void add_component(const std::string& name,
+                   const ComponentEnergy& part,
+                   AddUncertainty add_uncertainty,
+                   ComponentMap& components) {
+  const auto [entry, is_new] = components.try_emplace(name, part);
   if (is_new) {
     return;
   }
   ComponentEnergy& component = entry->second;
-  component.energy += group.energy.energy;
-  add_uncertainty(group.energy.uncertainty, component.uncertainty);
-  component.provenance = weaker(component.provenance, group.energy.provenance);
+  component.energy += part.energy;
+  add_uncertainty(part.uncertainty, component.uncertainty);
+  component.provenance = weaker(component.provenance, part.provenance);
   // The cross-check is one only if it covers every part.
-  if (component.integrated && group.energy.integrated) {
-    component.integrated = *component.integrated + *group.energy.integrated;
+  if (component.integrated && part.integrated) {
+    component.integrated = *component.integrated + *part.integrated;
   } else {
     component.integrated.reset();
   }
@@ -96,25 +107,34 @@ std::map<std::string, const GroupEnergy*> counted_groups(std::span<const NodeRep
 void add_energy(std::span<const NodeReport> nodes, RunRecord& run) {
   const auto counted = counted_groups(nodes);
   std::set<std::string> included;
+  std::vector<CountedGroup> groups;
   for (const NodeReport& report : nodes) {
     NodeRecord& node = run.nodes.emplace_back();
+    std::map<std::string, std::optional<Joules>> uncertainties;  // of what the total counts
     node.host = report.part.nodes.empty() ? report.identity : report.part.nodes.front().host;
     for (const GroupEnergy& group : report.groups) {
       if (counted.at(source_key(report, group)) != &group) {
         run.flags.emplace_back("duplicate_source");
         continue;
       }
-      add_component(group, node.components);
-      add_component(group, run.energy.components);
+      groups.push_back({&report, &group});
+      add_component(group.component, group.energy, add_correlated, node.components);
       add_to_sums(group, node.energy, node.estimated);
       add_to_sums(group, run.energy.total, run.energy.estimated);
       if (group.counted && group.energy.provenance != Provenance::kEstimated) {
-        add_uncertainty(group.energy.uncertainty, run.energy.total_uncertainty);
+        add_correlated(group.energy.uncertainty, uncertainties[group.component]);
         included.insert(group.component);
       }
     }
+    for (const auto& [name, component] : node.components) {
+      add_component(name, component, add_independent, run.energy.components);
+    }
+    for (const auto& [name, uncertainty] : uncertainties) {
+      add_independent(uncertainty, run.energy.total_uncertainty);
+    }
   }
   finish_energy(run.energy, included);
+  add_run_baseline(nodes, groups, run);
 }
 
 void add_regions(std::span<const NodeReport> nodes, RunRecord& run) {
@@ -196,8 +216,10 @@ void add_parts(std::span<const NodeReport> nodes, RunRecord& run) {
     run.duration = std::max(run.duration, part.duration);
     run.ranks.insert(run.ranks.end(), part.ranks.begin(), part.ranks.end());
     run.sources.insert(run.sources.end(), part.sources.begin(), part.sources.end());
+    run.metrics.insert(run.metrics.end(), part.metrics.begin(), part.metrics.end());
     flags.insert(part.flags.begin(), part.flags.end());
     add_optional(part.power.peak, run.power.peak);
+    run.power.peak_window = std::max(run.power.peak_window, part.power.peak_window);
     add_optional(part.overhead.cpu_time, run.overhead.cpu_time);
     if (part.overhead.peak_rss_bytes) {
       run.overhead.peak_rss_bytes =
@@ -288,9 +310,10 @@ Result<FinishedRun> finish_run(const std::filesystem::path& path, Missing missin
   }
   FinishedRun finished{merge_run(*launch, nodes)};
   const std::string text = format_run_record(finished.record);
-  JOULESCALE_TRY_ASSIGN(finished.was_new, create_file_atomic(directory.run_file(), text, 0600));
+  JOULESCALE_TRY_ASSIGN(finished.was_new,
+                        create_file_atomic(directory.run_file(), text, 0600, Durability::kWhole));
   if (!finished.was_new) {
-    JOULESCALE_TRY(write_file_atomic(directory.run_file(), text, 0600));
+    JOULESCALE_TRY(write_file_atomic(directory.run_file(), text, 0600, Durability::kWhole));
   }
   return finished;
 }

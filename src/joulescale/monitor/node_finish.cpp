@@ -9,8 +9,10 @@
 #include <fmt/format.h>
 
 #include "joulescale/base/file.h"
+#include "joulescale/monitor/baseline.h"
 #include "joulescale/monitor/marks_summary.h"
 #include "joulescale/monitor/node_replay.h"
+#include "joulescale/monitor/shared_node.h"
 
 namespace joulescale {
 namespace {
@@ -51,17 +53,45 @@ NodeTimes times_of(const std::vector<RankRecordFile>& ranks) {
   return times;
 }
 
-/// What all journals of the node say.
-Result<NodeMeter> replay_journals(const NodeDirectory& node, const NodeTimes& times) {
-  JOULESCALE_TRY_ASSIGN(NodeReplay replay, NodeReplay::open(node));
+/// What all journals of the node say, of readings before `until`.
+Result<NodeMeter> replay_journals(const NodeDirectory& node,
+                                  Nanoseconds begin,
+                                  Nanoseconds until = Nanoseconds::max()) {
+  JOULESCALE_TRY_ASSIGN(NodeReplay replay, NodeReplay::open(node, until));
   NodeMeter meter(NodeMeter::Keep::kTotals);
-  meter.keep_begin(times.begin);
+  meter.keep_begin(begin);
   while (true) {
     JOULESCALE_TRY_ASSIGN(const bool more, replay.feed(meter));
     if (!more) {
       return meter;
     }
   }
+}
+
+/// The energies of the baseline; nothing if they are not known.
+Result<std::optional<NodeEnergy>> idle_energy(const NodeDirectory& node,
+                                              const BaselineWindow& window,
+                                              LiveMeter* live) {
+  if (!is_usable(window)) {
+    return std::optional<NodeEnergy>();
+  }
+  if (live != nullptr && !live->journal_is_whole) {
+    return live->idle == nullptr ? std::optional<NodeEnergy>()
+                                 : std::optional(live->idle->finish(window.begin, window.end));
+  }
+  JOULESCALE_TRY_ASSIGN(NodeMeter meter, replay_journals(node, window.begin, window.end));
+  return std::optional(meter.finish(window.begin, window.end));
+}
+
+Result<void> add_baseline(const NodeDirectory& node,
+                          const std::vector<RankRecordFile>& ranks,
+                          LiveMeter* live,
+                          NodeReport& report) {
+  if (const auto window = baseline_window(ranks)) {
+    JOULESCALE_TRY_ASSIGN(const auto idle, idle_energy(node, *window, live));
+    add_node_baseline(*window, idle ? &*idle : nullptr, ranks, report);
+  }
+  return {};
 }
 
 }  // namespace
@@ -107,17 +137,17 @@ Result<NodeReport> make_node_report(const LaunchInfo& launch,
   if (live != nullptr) {
     energy = live->meter.finish(times.begin, times.end);
   } else {
-    JOULESCALE_TRY_ASSIGN(NodeMeter meter, replay_journals(node, times));
+    JOULESCALE_TRY_ASSIGN(NodeMeter meter, replay_journals(node, times.begin));
     energy = meter.finish(times.begin, times.end);
   }
   std::optional<NodeTimeline> timeline;
   if (live == nullptr || live->journal_is_whole) {
     JOULESCALE_TRY_ASSIGN(timeline, NodeTimeline::open(node, energy, times.begin, times.end));
   }
+  const Nanoseconds peak_window = std::max(2 * energy.coarsest_resolution, kLeastPeakWindow);
   std::optional<PeakPower> peak;
   if (timeline) {
-    peak.emplace(
-        *timeline, times.begin, times.end, std::max(2 * energy.resolution, kLeastPeakWindow));
+    peak.emplace(*timeline, times.begin, times.end, peak_window);
   }
   MarksSummary marks =
       summarise_marks(node.marks(), peak ? &*peak : nullptr, times.begin, times.end);
@@ -134,8 +164,15 @@ Result<NodeReport> make_node_report(const LaunchInfo& launch,
   part.nodes = ranks.front().facts.part.nodes;
   part.duration = to_seconds(times.end - times.begin);
   part.sources = std::move(energy.sources);
+  part.metrics = std::move(energy.metrics);
+  for (MetricRecord& metric : part.metrics) {
+    metric.node = report.identity;
+  }
   part.power.mean = energy.mean_power;
   part.power.peak = peak ? peak->finish() : std::nullopt;
+  if (part.power.peak) {
+    part.power.peak_window = std::min(to_seconds(peak_window), part.duration);
+  }
   part.regions = std::move(marks.regions);
   part.training = std::move(marks.training);
   part.hardware = ranks.front().facts.part.hardware;
@@ -149,11 +186,15 @@ Result<NodeReport> make_node_report(const LaunchInfo& launch,
     add_hardware(facts.hardware, part.hardware);
     add_overhead(facts.overhead, part.overhead);
   }
+  if (is_shared_node(part.metrics, ranks.size(), part.overhead.cpu_time.value_or(Seconds(0.0)))) {
+    flags.emplace("shared_node");
+  }
   part.flags.assign(flags.begin(), flags.end());
   report.gpus.assign(gpus.begin(), gpus.end());
   if (const int seen = static_cast<int>(gpus.size()); seen > 0) {
     part.hardware.gpus_per_node = std::max(part.hardware.gpus_per_node.value_or(0), seen);
   }
+  JOULESCALE_TRY(add_baseline(node, ranks, live, report));
   return report;
 }
 

@@ -22,11 +22,13 @@ Result<std::vector<RankRecordFile>> read_rank_records(const RunDirectory& direct
 struct LiveMeter {
   NodeMeter& meter;  // used up
   bool journal_is_whole = true;
+  NodeMeter* idle = nullptr;  // up to the command's start, with a baseline; used up
 };
 
 /// The node's report. `ranks`: those of read_rank_records(), each with its end; at least one.
 /// Without `live` the totals come out of the journals. Peak power and the energy of regions always
-/// do: a journal that is not whole gives none. Errors: a journal cannot be read.
+/// do: a journal that is not whole gives none. So does the baseline, with `live` as its second.
+/// Errors: a journal cannot be read.
 Result<NodeReport> make_node_report(const LaunchInfo& launch,
                                     const NodeDirectory& node,
                                     const std::vector<RankRecordFile>& ranks,

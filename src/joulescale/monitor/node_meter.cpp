@@ -2,32 +2,46 @@
 #include "joulescale/monitor/node_meter.h"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
+
+#include "joulescale/monitor/counter_check.h"
 
 namespace joulescale {
 namespace {
 
 /// A sampling gap of this length is worth a flag.
 constexpr Nanoseconds kGapWorthAFlag = std::chrono::seconds(1);
-/// Counter and integrated power that differ by more than this share (and more than their
-/// uncertainties explain) disagree.
-constexpr double kDisagreementShare = 0.05;
+/// An estimate that stands by for a counter is read once a second.
+constexpr Nanoseconds kEstimateGapWorthAFlag = std::chrono::seconds(3);
 /// A source that comes later than this after the command's start is late.
 constexpr Nanoseconds kLateStart = std::chrono::milliseconds(5);
+
+/// Where several sources count the same silicon, the earlier one is believed; docs/
+/// measurement-method.md says why.
+constexpr std::array<std::string_view, 2> kSourceOrder = {"powercap", "perf"};
+
+std::string_view source_of(const Channel& channel) {
+  return std::string_view(channel.name).substr(0, channel.name.find('/'));
+}
+
+/// The overlap group without its die ("package-0-die-1/dram": "package-0/dram"): two sources need
+/// not agree on what the dies of a package are.
+std::string silicon_of(const Channel& channel) {
+  std::string silicon = channel.overlap_group;
+  if (const std::size_t die = silicon.find("-die-"); die != std::string::npos) {
+    silicon.erase(die, std::min(silicon.find('/', die), silicon.size()) - die);
+  }
+  return silicon;
+}
 
 void flag(NodeEnergy& result, const char* name) {
   if (std::ranges::find(result.flags, name) == result.flags.end()) {
     result.flags.emplace_back(name);
   }
-}
-
-bool disagree(const WindowEnergy& counter, const WindowEnergy& power) {
-  const double difference = std::abs((counter.energy - power.energy).value());
-  return difference > kDisagreementShare * counter.energy.value() &&
-         difference > (counter.uncertainty + power.uncertainty).value();
 }
 
 }  // namespace
@@ -46,9 +60,12 @@ Nanoseconds NodeMeter::Meter::time_scale() const {
 }
 
 std::size_t NodeMeter::add_sensor(std::span<const Channel> channels, Nanoseconds sample_period) {
-  std::vector<std::size_t>& sensor = sensors_.emplace_back();
+  std::vector<Place>& sensor = sensors_.emplace_back();
   for (const Channel& channel : channels) {
-    sensor.push_back(meter_for(channel, sample_period));
+    const bool is_metric = channel.quantity == Quantity::kMetric;
+    sensor.push_back(
+        {is_metric,
+         is_metric ? metrics_.add(channel, sample_period) : meter_for(channel, sample_period)});
   }
   return sensors_.size() - 1;
 }
@@ -79,6 +96,7 @@ void NodeMeter::keep_begin(Nanoseconds begin) {
   for (Meter& meter : meters_) {
     meter.curve().keep_begin(begin);
   }
+  metrics_.keep_begin(begin);
 }
 
 std::optional<std::size_t> NodeMeter::find(const CountedChannel& channel) const {
@@ -95,11 +113,16 @@ void NodeMeter::forget_before(Nanoseconds time) {
   for (Meter& meter : meters_) {
     meter.curve().forget_before(time);
   }
+  metrics_.forget_before(time);
 }
 
 void NodeMeter::close(Nanoseconds end) {
   for (Meter& meter : meters_) {
     meter.last_point = meter.curve().empty() ? Nanoseconds(0) : meter.curve().back().time;
+    if (meter.last_value != Nanoseconds(0) && !meter.events().gone) {
+      // A source that hangs or vanished gives no further value that would show the gap.
+      meter.longest_gap = std::max(meter.longest_gap, end - meter.last_value);
+    }
     std::visit([&](auto& account) { account.close(end); }, meter.account);
   }
 }
@@ -109,23 +132,85 @@ void NodeMeter::add(std::size_t sensor, std::span<const RawReading> readings) {
     return;
   }
   for (std::size_t i = 0; i < readings.size(); ++i) {
-    Meter& meter = meters_[sensors_[sensor][i]];
-    const Nanoseconds now = readings[i].before;
-    if (now != Nanoseconds(0) && now < meter.last_read) {
-      continue;  // two processes read the channel for a moment
+    const Place place = sensors_[sensor][i];
+    if (place.is_metric) {
+      metrics_.account(place.index).add(readings[i]);
+    } else {
+      add_to_meter(meters_[place.index], readings[i]);
     }
-    std::visit([&](auto& account) { account.add(readings[i]); }, meter.account);
-    if (meter.last_read != Nanoseconds(0)) {
-      meter.longest_gap = std::max(meter.longest_gap, now - meter.last_read);
+  }
+}
+
+void NodeMeter::add_to_meter(Meter& meter, const RawReading& reading) {
+  const Nanoseconds now = reading.before;
+  if (now != Nanoseconds(0) && now < meter.last_read) {
+    return;  // two processes read the channel for a moment
+  }
+  std::visit([&](auto& account) { account.add(reading); }, meter.account);
+  meter.last_read = std::max(meter.last_read, now);
+  if (reading.status == ReadStatus::kOk) {
+    if (meter.last_value != Nanoseconds(0)) {
+      meter.longest_gap = std::max(meter.longest_gap, now - meter.last_value);
     }
-    meter.last_read = std::max(meter.last_read, now);
+    meter.last_value = now;
   }
 }
 
 void NodeMeter::add_missed(std::size_t sensor, std::uint64_t count) {
   if (sensor < sensors_.size()) {
-    for (const std::size_t index : sensors_[sensor]) {
-      meters_[index].missed_ticks += count;
+    for (const Place& place : sensors_[sensor]) {
+      if (!place.is_metric) {
+        meters_[place.index].missed_ticks += count;
+      }
+    }
+  }
+}
+
+ChannelState NodeMeter::state_of(Place place) const {
+  ChannelState state;
+  if (place.is_metric) {
+    state.account = metrics_.account(place.index).state();
+    state.last_read = metrics_.account(place.index).last_time();
+    return state;
+  }
+  const Meter& meter = meters_[place.index];
+  std::visit([&](const auto& account) { state.account = account.state(); }, meter.account);
+  state.missed_ticks = meter.missed_ticks;
+  state.last_read = meter.last_read;
+  state.longest_gap = meter.longest_gap;
+  return state;
+}
+
+std::vector<ChannelState> NodeMeter::states(std::size_t sensor) const {
+  std::vector<ChannelState> states;
+  for (const Place& place : sensors_.at(sensor)) {
+    states.push_back(state_of(place));
+  }
+  return states;
+}
+
+void NodeMeter::skip(std::size_t sensor,
+                     std::span<const ChannelState> from,
+                     std::span<const ChannelState> to) {
+  if (sensor >= sensors_.size() || from.size() != sensors_[sensor].size() ||
+      to.size() != from.size()) {
+    return;
+  }
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    const Place place = sensors_[sensor][i];
+    if (place.is_metric) {
+      skip_account(metrics_.account(place.index), from[i], to[i]);
+      continue;
+    }
+    Meter& meter = meters_[place.index];
+    const bool skipped = std::visit(
+        [&](auto& account) { return skip_account(account, from[i], to[i]); }, meter.account);
+    if (skipped) {
+      meter.missed_ticks += increase(from[i].missed_ticks, to[i].missed_ticks);
+      meter.longest_gap = std::max(meter.longest_gap, to[i].longest_gap);
+      meter.longest_skip = std::max(meter.longest_skip, to[i].last_read - meter.last_read);
+      meter.last_read = std::max(meter.last_read, to[i].last_read);
+      meter.last_value = std::max(meter.last_value, to[i].last_value());
     }
   }
 }
@@ -143,11 +228,23 @@ NodeEnergy NodeMeter::finish(Nanoseconds begin, Nanoseconds end) {
   for (Meter& meter : meters_) {
     meter.window =
         std::visit([&](const auto& account) { return account.window(begin, end); }, meter.account);
+    if (meter.window && meter.channel.provenance == Provenance::kEstimated) {
+      // A run of a few milliseconds may catch a tick of busy time that began before it.
+      meter.window->energy =
+          std::min(meter.window->energy, meter.channel.plausible_power * to_seconds(end - begin));
+    }
   }
   NodeEnergy result;
-  std::map<std::pair<Domain, std::string>, Chosen> groups;
+  std::map<std::pair<Domain, std::string>, Chosen> silicon;
   for (const Meter* meter : all_meters()) {
-    groups[{meter->channel.domain, meter->channel.overlap_group}].push_back(meter);
+    silicon[{meter->channel.domain, silicon_of(meter->channel)}].push_back(meter);
+  }
+  std::map<std::pair<Domain, std::string>, Chosen> groups;
+  for (auto& [key, meters] : silicon) {
+    keep_one_source(meters);
+    for (const Meter* meter : meters) {
+      groups[{key.first, meter->channel.overlap_group}].push_back(meter);
+    }
   }
   // An estimate stands in only for a domain in which no sensor gave a value.
   std::set<Domain> with_sensor;
@@ -162,22 +259,73 @@ NodeEnergy NodeMeter::finish(Nanoseconds begin, Nanoseconds end) {
   for (const auto& [key, group] : groups) {
     const bool estimate = group.front()->channel.provenance == Provenance::kEstimated;
     if (!estimate || !with_sensor.contains(key.first)) {
-      add_group(group, result, counted);
+      add_group(group, end - begin, result, counted);
     }
   }
   add_sources(result);
   add_flags(result);
   add_counted(counted, to_seconds(end - begin), result);
+  result.metrics = metrics_.finish(begin, end);
   return result;
 }
 
-/// One overlap group: its energy counter if that gave a value, else its power.
-void NodeMeter::add_group(const Chosen& group, NodeEnergy& result, Chosen& counted) const {
+/// Whether the counter was read from the begin of the window on and lost nothing.
+bool NodeMeter::saw_all(const Meter& meter) {
+  const ChannelEvents& events = meter.events();
+  return meter.window && meter.window->unseen <= kLateStart && !events.gone && events.resets == 0 &&
+         events.ambiguous == 0;
+}
+
+/// Of the energy counters of several sources on the same silicon, leaves those of one: of a source
+/// that saw all before one that did not, then by kSourceOrder.
+void NodeMeter::keep_one_source(Chosen& silicon) {
+  struct Source {
+    bool gave_value = false;
+    bool saw_all = true;
+  };
+  std::map<std::string_view, Source> sources;
+  for (const Meter* meter : silicon) {
+    if (meter->channel.quantity == Quantity::kEnergy) {
+      Source& source = sources[source_of(meter->channel)];
+      source.gave_value = source.gave_value || meter->window;
+      source.saw_all = source.saw_all && saw_all(*meter);
+    }
+  }
+  if (sources.size() < 2) {
+    return;
+  }
+  const auto place = [](const auto& entry) {
+    const auto& [name, source] = entry;
+    const auto order = std::ranges::find(kSourceOrder, name) - kSourceOrder.begin();
+    return std::tuple(!source.gave_value, !source.saw_all, order);
+  };
+  const std::string_view best = std::ranges::min_element(sources, {}, place)->first;
+  std::erase_if(silicon, [&](const Meter* meter) {
+    return meter->channel.quantity == Quantity::kEnergy && source_of(meter->channel) != best;
+  });
+}
+
+/// One overlap group: its energy counter if that gave a value to be believed, else its power.
+void NodeMeter::add_group(const Chosen& group,
+                          Nanoseconds duration,
+                          NodeEnergy& result,
+                          Chosen& counted) const {
   const Meter* counter = nullptr;
   const Meter* power = nullptr;
   for (const Meter* meter : group) {
-    if (meter->window) {
-      (meter->channel.quantity == Quantity::kEnergy ? counter : power) = meter;
+    if (meter->window && meter->channel.quantity == Quantity::kPower) {
+      power = meter;
+    }
+  }
+  for (const Meter* meter : group) {
+    const auto* account = std::get_if<CounterAccount>(&meter->account);
+    if (account == nullptr) {
+      continue;
+    }
+    if (power != nullptr && is_unsupported(*account, meter->window, *power->window, duration)) {
+      flag(result, "counter_power_disagree");
+    } else if (meter->window) {
+      counter = meter;
     }
   }
   const Meter* chosen = counter != nullptr ? counter : power;
@@ -234,7 +382,10 @@ void NodeMeter::add_sources(NodeEnergy& result) const {
 
 void NodeMeter::add_flags(NodeEnergy& result) const {
   for (const Meter& meter : meters_) {
-    if (meter.longest_gap > std::max(kGapWorthAFlag, 10 * meter.sample_period)) {
+    const Nanoseconds worth_a_flag = meter.channel.provenance == Provenance::kEstimated
+                                         ? kEstimateGapWorthAFlag
+                                         : kGapWorthAFlag;
+    if (meter.longest_gap > std::max(worth_a_flag, 10 * meter.sample_period)) {
       flag(result, "gap");
     }
     const ChannelEvents& events = meter.events();
@@ -276,6 +427,8 @@ void NodeMeter::add_counted(const Chosen& counted, Seconds duration, NodeEnergy&
       any_measured = true;
       measured += meter->window->energy;
       result.resolution = std::max(result.resolution, meter->time_scale());
+      result.coarsest_resolution =
+          std::max({result.coarsest_resolution, result.resolution, meter->longest_skip});
     }
   }
   if (any_measured && duration.value() > 0.0) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // All channels of a node: fed with readings, live or out of a journal, it gives the energy of each
-// overlap group and the state of each source.
+// overlap group, the state of each source, and the metrics. Metrics have accounts apart from those
+// of energy, so that nothing can be added across.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +11,10 @@
 #include <variant>
 #include <vector>
 
+#include "joulescale/monitor/account_state.h"
 #include "joulescale/monitor/counter_account.h"
 #include "joulescale/monitor/energy_curve.h"
+#include "joulescale/monitor/node_metrics.h"
 #include "joulescale/monitor/node_report.h"
 #include "joulescale/monitor/power_account.h"
 #include "joulescale/sensors/sensor.h"
@@ -30,10 +33,13 @@ struct CountedChannel {
 struct NodeEnergy {
   std::vector<GroupEnergy> groups;
   std::vector<SourceRecord> sources;
-  std::optional<Watts> mean_power;  // measured and integrated
+  std::vector<MetricRecord> metrics;  // without their node
+  std::optional<Watts> mean_power;    // measured and integrated
   std::vector<CountedChannel> counted;
   /// What happens within such a time cannot be told apart in the measured energy.
   Nanoseconds resolution{0};
+  /// The same for the times whose readings were dropped; at least `resolution`.
+  Nanoseconds coarsest_resolution{0};
   std::vector<std::string> flags;
 };
 
@@ -43,7 +49,7 @@ class NodeMeter {
   /// What is kept of each channel's energy curve: all that was not forgotten, or only what totals
   /// need, so that memory does not grow with the run.
   enum class Keep { kCurves, kTotals };
-  explicit NodeMeter(Keep keep = Keep::kCurves) : keep_(keep) {}
+  explicit NodeMeter(Keep keep = Keep::kCurves) : keep_(keep), metrics_(keep == Keep::kTotals) {}
 
   /// Declares the channels of one sensor; `sample_period` is how often it is read. A channel that
   /// was declared before (by another process, which read it until then) goes on with its account.
@@ -53,7 +59,15 @@ class NodeMeter {
   void add(std::size_t sensor, std::span<const RawReading> readings);
   /// Readings that were due and not made.
   void add_missed(std::size_t sensor, std::uint64_t count);
+  /// Where the accounts of a sensor's channels stand.
+  std::vector<ChannelState> states(std::size_t sensor) const;
+  /// Stands for readings of a sensor that were dropped: those between two of its states, in an
+  /// account that knew only them. Ignored if the states are not of this sensor's channels.
+  void skip(std::size_t sensor,
+            std::span<const ChannelState> from,
+            std::span<const ChannelState> to);
   /// With kTotals: the begin that finish() will be given, told before or at most seconds after it.
+  /// Told again, the later one counts.
   void keep_begin(Nanoseconds begin);
 
   /// Ends the accounts; the energy between the two times. Call it once, last.
@@ -73,7 +87,9 @@ class NodeMeter {
     std::variant<CounterAccount, PowerAccount> account;
     Nanoseconds sample_period{0};
     Nanoseconds last_read{0};
-    Nanoseconds longest_gap{0};
+    Nanoseconds last_value{0};
+    Nanoseconds longest_gap{0};  // without a value
+    Nanoseconds longest_skip{0};
     std::uint64_t missed_ticks = 0;
     Nanoseconds last_point{0};  // of the curve, before the account was closed
     std::optional<WindowEnergy> window;
@@ -84,18 +100,31 @@ class NodeMeter {
     Nanoseconds time_scale() const;
   };
   using Chosen = std::vector<const Meter*>;
+  /// Where the readings of a channel go.
+  struct Place {
+    bool is_metric = false;
+    std::size_t index = 0;  // in metrics_ or meters_
+  };
 
   std::vector<const Meter*> all_meters() const;
-  void add_group(const Chosen& group, NodeEnergy& result, Chosen& counted) const;
+  static bool saw_all(const Meter& meter);
+  static void keep_one_source(Chosen& silicon);
+  void add_group(const Chosen& group,
+                 Nanoseconds duration,
+                 NodeEnergy& result,
+                 Chosen& counted) const;
   void add_sources(NodeEnergy& result) const;
   void add_flags(NodeEnergy& result) const;
   static void add_counted(const Chosen& counted, Seconds duration, NodeEnergy& result);
   std::size_t meter_for(const Channel& channel, Nanoseconds sample_period);
+  void add_to_meter(Meter& meter, const RawReading& reading);
+  ChannelState state_of(Place place) const;
 
   Keep keep_;
   std::optional<Nanoseconds> begin_;
   std::vector<Meter> meters_;
-  std::vector<std::vector<std::size_t>> sensors_;  // the meters of each sensor's channels
+  NodeMetrics metrics_;
+  std::vector<std::vector<Place>> sensors_;  // of each sensor's channels
 };
 
 }  // namespace joulescale

@@ -18,7 +18,8 @@ namespace joulescale {
 /// Not thread safe.
 class NodeReplay {
  public:
-  static Result<NodeReplay> open(const NodeDirectory& node);
+  /// With `until`: only readings that were made before it.
+  static Result<NodeReplay> open(const NodeDirectory& node, Nanoseconds until = Nanoseconds::max());
   NodeReplay(NodeReplay&&) noexcept;
   NodeReplay& operator=(NodeReplay&&) noexcept;
   ~NodeReplay();
@@ -32,6 +33,7 @@ class NodeReplay {
   NodeReplay();
 
   std::vector<std::unique_ptr<Journal>> journals_;
+  Nanoseconds until_{0};
 };
 
 /// The timeline of the channels that count, out of the journals.
@@ -46,7 +48,8 @@ class NodeTimeline final : public EnergyTimeline {
   NodeJoules at(Nanoseconds time) override;
   bool has_measured() const override { return has_measured_; }
   bool has_estimated() const override { return has_estimated_; }
-  Nanoseconds resolution() const override { return resolution_; }
+  /// Coarser where readings were dropped.
+  Nanoseconds resolution() const override;
   bool failed() const override { return failed_; }
 
  private:

@@ -20,6 +20,30 @@ Error wrong(std::string_view key) {
 /// reader and writer serve.
 std::string group_key(std::size_t index) { return fmt::format("{:06}", index); }
 
+Json write_idle(const BaselinePower& idle) {
+  Json json = {{"power_w", idle.power.value()}, {"provenance", provenance_name(idle.provenance)}};
+  if (idle.uncertainty) {
+    json["uncertainty_w"] = idle.uncertainty->value();
+  }
+  return json;
+}
+
+/// Nothing for what write_idle() does not write.
+std::optional<BaselinePower> read_idle(const Json& json) {
+  const auto number = [&](const char* key) {
+    return json.is_object() && json.contains(key) && json[key].is_number()
+               ? std::optional(Watts(json[key].get<double>()))
+               : std::nullopt;
+  };
+  const auto power = number("power_w");
+  if (!power || !json.contains("provenance") || !json["provenance"].is_string()) {
+    return std::nullopt;
+  }
+  const auto provenance = provenance_from_name(json["provenance"].get<std::string>());
+  return provenance ? std::optional(BaselinePower{*power, number("uncertainty_w"), *provenance})
+                    : std::nullopt;
+}
+
 }  // namespace
 
 std::string format_node_report(const NodeReport& report) {
@@ -31,6 +55,9 @@ std::string format_node_report(const NodeReport& report) {
     groups.push_back({{"group", to_valid_utf8(group.group)},
                       {"component", to_valid_utf8(group.component)},
                       {"counted", group.counted}});
+    if (group.idle) {
+      groups.back()["idle"] = write_idle(*group.idle);
+    }
     part.energy.components[group_key(i)] = group.energy;
   }
   Json gpus = Json::array();
@@ -81,7 +108,14 @@ Result<NodeReport> parse_node_report(std::string_view text) {
     report.groups.push_back({entry["group"].get<std::string>(),
                              entry["component"].get<std::string>(),
                              entry["counted"].get<bool>(),
-                             energy->second});
+                             energy->second,
+                             std::nullopt});
+    if (entry.contains("idle")) {
+      report.groups.back().idle = read_idle(entry["idle"]);
+      if (!report.groups.back().idle) {
+        return wrong("idle");
+      }
+    }
   }
   report.part.energy.components.clear();
   if (json.contains("gpus") && json["gpus"].is_array()) {

@@ -3,6 +3,7 @@
 // merging needs.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct GroupEnergy {
   std::string component;  // "cpu", "gpu"...: the key in run.json
   bool counted = false;   // part of the total
   ComponentEnergy energy;
+  std::optional<BaselinePower> idle;  // in the node's baseline
 };
 
 struct NodeReport {
@@ -27,7 +29,7 @@ struct NodeReport {
   std::vector<std::string> gpus;  // UUIDs that the command may use
   int registered_ranks = 0;       // through marks
   /// The rest in run.json's own words: duration, ranks, sources, regions, hardware, power,
-  /// overhead, flags, training, and nodes[0].host.
+  /// overhead, flags, training, nodes[0].host, and of the baseline what is no power or energy.
   RunRecord part;
 };
 

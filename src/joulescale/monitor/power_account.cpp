@@ -9,6 +9,12 @@ namespace {
 
 constexpr Nanoseconds kLongestInterval = std::chrono::seconds(2);
 constexpr double kTwoSided95 = 1.96;
+/// Where samples are missing the power is taken to differ by up to this share from the straight
+/// line between those that are there.
+constexpr double kUnseenPowerShare = 0.25;
+constexpr int kMostPeriodsSeen = 3;
+/// Gauges of GPUs and boards are refreshed within this time (docs/measurement-method.md).
+constexpr Nanoseconds kLongestRefresh = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -20,39 +26,87 @@ PowerAccount::PowerAccount(const Channel& channel, Nanoseconds sample_period)
 void PowerAccount::add(const RawReading& reading) {
   const Watts power(static_cast<double>(reading.raw) * watts_per_raw_);
   if (reading.status != ReadStatus::kOk || power > plausible_power_) {
-    ++events_.missed;
-    events_.gone = events_.gone || reading.status == ReadStatus::kGone;
+    ++state_.events.missed;
+    state_.events.gone = state_.events.gone || reading.status == ReadStatus::kGone;
     return;
   }
-  ++events_.samples;
-  const Sample sample{reading.before + (reading.after - reading.before) / 2, power};
-  if (last_ && sample.time <= last_->time) {
-    return;
+  const PowerSample sample{reading.before + (reading.after - reading.before) / 2, power};
+  if (state_.last && sample.time <= state_.last->time) {
+    return;  // the same sample again: the source was not refreshed since
   }
-  if (last_) {
-    const Seconds length = to_seconds(sample.time - last_->time);
-    const Joules piece = (last_->power + sample.power) / 2.0 * length;
-    energy_ += piece;
-    // Between two samples the power is somewhere between them: a uniform distribution.
-    const double spread = std::abs(((sample.power - last_->power) * length).value());
-    interval_variance_j2_ += spread * spread / 12.0;
-    if (sample.time - last_->time > std::max(kLongestInterval, 5 * sample_period_)) {
-      ++events_.gaps;
-      gap_uncertainty_ += piece;
+  ++state_.events.samples;
+  if (state_.last) {
+    const Seconds length = to_seconds(sample.time - state_.last->time);
+    const Joules piece = (state_.last->power + sample.power) / 2.0 * length;
+    state_.energy += piece;
+    note_change(sample, length);
+    if (sample.time - state_.last->time > std::max(kLongestInterval, 5 * sample_period_)) {
+      ++state_.events.gaps;
+      state_.gap_uncertainty += piece;
+    } else if (sample.time - state_.last->time > kMostPeriodsSeen * sample_period_) {
+      state_.gap_uncertainty += piece * kUnseenPowerShare;
     }
   }
-  highest_ = std::max(highest_, power);
-  last_ = sample;
-  curve_.append(sample.time, energy_);
+  state_.highest = std::max(state_.highest, power);
+  state_.last = sample;
+  curve_.append(sample.time, state_.energy);
+}
+
+void PowerAccount::skip(const PowerState& from, const PowerState& to) {
+  state_.events.add_between(from.events, to.events);
+  if (!to.last) {
+    return;
+  }
+  state_.energy += increase(from.energy, to.energy);
+  state_.changes_w2 += increase(from.changes_w2, to.changes_w2);
+  state_.changes_j2 += increase(from.changes_j2, to.changes_j2);
+  state_.gap_uncertainty += increase(from.gap_uncertainty, to.gap_uncertainty);
+  state_.highest = std::max(state_.highest, to.highest);
+  state_.last = to.last;
+  state_.last_change = to.last_change;
+  state_.shortest_rest = to.shortest_rest;
+  state_.longest_rest = to.longest_rest;
+  if (curve_.empty() || to.last->time > curve_.back().time) {
+    curve_.append(to.last->time, state_.energy);
+  }
+}
+
+/// Samples of a power that changes faster than it is sampled scatter about its mean: half the mean
+/// square of successive differences is their variance (von Neumann 1941), and so is the power's in
+/// each interval. A slow power changes little from sample to sample, and this adds little.
+void PowerAccount::note_change(const PowerSample& sample, Seconds length) {
+  if (sample.power == state_.last->power) {
+    return;
+  }
+  const double change_w = (sample.power - state_.last->power).value();
+  state_.changes_w2 += change_w * change_w;
+  state_.changes_j2 += change_w * change_w * length.value() * length.value();
+  const Nanoseconds rest = sample.time - state_.last_change.value_or(curve_.front().time);
+  state_.longest_rest = std::max(state_.longest_rest, rest);
+  if (state_.last_change) {
+    state_.shortest_rest = std::min(state_.shortest_rest.value_or(rest), rest);
+  }
+  state_.last_change = sample.time;
+}
+
+/// How old a sample's value may be: the source refreshes it at its own pace, which shows in how
+/// long the value rests. One complete rest is needed; before, all that was seen may be one.
+Nanoseconds PowerAccount::refresh_period() const {
+  if (!state_.last_change) {
+    return Nanoseconds(0);
+  }
+  const Nanoseconds seen = state_.shortest_rest.value_or(
+      std::max(state_.longest_rest, state_.last->time - *state_.last_change));
+  return std::clamp(seen, sample_period_, std::max(kLongestRefresh, sample_period_));
 }
 
 void PowerAccount::close(Nanoseconds end) {
-  if (!last_ || end <= last_->time || events_.gone ||
-      end - last_->time > std::max(kLongestInterval, 5 * sample_period_)) {
+  if (!state_.last || end <= state_.last->time || state_.events.gone ||
+      end - state_.last->time > std::max(kLongestInterval, 5 * sample_period_)) {
     return;
   }
-  energy_ += last_->power * to_seconds(end - last_->time);
-  curve_.append(end, energy_);
+  state_.energy += state_.last->power * to_seconds(end - state_.last->time);
+  curve_.append(end, state_.energy);
 }
 
 std::optional<WindowEnergy> PowerAccount::window(Nanoseconds begin, Nanoseconds end) const {
@@ -63,9 +117,13 @@ std::optional<WindowEnergy> PowerAccount::window(Nanoseconds begin, Nanoseconds 
   result.energy = curve_.at(end) - curve_.at(begin);
   result.unseen = std::max(curve_.front().time - begin, Nanoseconds(0));
   const Nanoseconds not_covered = std::max(end - curve_.back().time, Nanoseconds(0));
-  result.uncertainty = Joules(kTwoSided95 * std::sqrt(interval_variance_j2_)) +
-                       highest_ * to_seconds(sample_period_ + not_covered + result.unseen) +
-                       gap_uncertainty_;
+  const double refresh_s = to_seconds(refresh_period()).value();
+  const double variance_j2 =
+      std::max(state_.changes_w2 * refresh_s * refresh_s, state_.changes_j2) / 2.0;
+  result.uncertainty =
+      Joules(kTwoSided95 * std::sqrt(variance_j2)) +
+      state_.highest * to_seconds(sample_period_ / 2 + not_covered + result.unseen) +
+      state_.gap_uncertainty;
   return result;
 }
 

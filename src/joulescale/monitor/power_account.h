@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "joulescale/monitor/account_state.h"
 #include "joulescale/monitor/counter_account.h"
 #include "joulescale/monitor/energy_curve.h"
 #include "joulescale/sensors/sensor.h"
@@ -16,31 +17,28 @@ class PowerAccount {
   PowerAccount(const Channel& channel, Nanoseconds sample_period);
 
   void add(const RawReading& reading);
+  PowerState state() const { return state_; }
+  /// Stands for the readings between two states of an account of this channel, which this account
+  /// was not given: it goes on where `to` stands.
+  void skip(const PowerState& from, const PowerState& to);
   void close(Nanoseconds end);
   /// After close(). Nothing with fewer than two samples.
   std::optional<WindowEnergy> window(Nanoseconds begin, Nanoseconds end) const;
 
   const EnergyCurve& curve() const { return curve_; }
   EnergyCurve& curve() { return curve_; }
-  const ChannelEvents& events() const { return events_; }
+  const ChannelEvents& events() const { return state_.events; }
   Nanoseconds time_scale() const { return sample_period_; }
 
  private:
-  struct Sample {
-    Nanoseconds time{0};
-    Watts power;
-  };
+  void note_change(const PowerSample& sample, Seconds length);
+  Nanoseconds refresh_period() const;
 
   double watts_per_raw_;
   Watts plausible_power_;
   Nanoseconds sample_period_;
-  std::optional<Sample> last_;
-  Watts highest_;
-  Joules energy_;
-  double interval_variance_j2_ = 0.0;
-  Joules gap_uncertainty_;
+  PowerState state_;
   EnergyCurve curve_;
-  ChannelEvents events_;
 };
 
 }  // namespace joulescale

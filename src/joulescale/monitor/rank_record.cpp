@@ -41,7 +41,15 @@ std::string format_rank_record(const RankRecordFile& record) {
   json["schema"] = kRankSchema;
   json["rank"] = record.rank;
   json["node_directory"] = to_valid_utf8(record.node_directory);
-  json["pid"] = record.pid;
+  json["pid"] = record.monitor.pid;
+  json["pid_namespace"] = to_valid_utf8(record.monitor.pid_namespace);
+  json["pid_start_ticks"] = record.monitor.start_ticks;
+  if (record.baseline_began) {
+    json["baseline_began_ns"] = record.baseline_began->count();
+  }
+  if (record.baseline_cpu_busy) {
+    json["baseline_cpu_busy"] = *record.baseline_cpu_busy;
+  }
   if (record.began) {
     json["began_ns"] = record.began->count();
   }
@@ -72,7 +80,22 @@ Result<RankRecordFile> parse_rank_record(std::string_view text) {
   if (!json.contains("pid") || !json["pid"].is_number_integer()) {
     return wrong("pid");
   }
-  record.pid = json["pid"].get<pid_t>();
+  record.monitor.pid = json["pid"].get<pid_t>();
+  if (json.contains("pid_namespace") && json["pid_namespace"].is_string()) {
+    record.monitor.pid_namespace = json["pid_namespace"].get<std::string>();
+  }
+  if (json.contains("pid_start_ticks") && json["pid_start_ticks"].is_number_unsigned()) {
+    record.monitor.start_ticks = json["pid_start_ticks"].get<std::uint64_t>();
+  }
+  if (!get_time(json, "baseline_began_ns", record.baseline_began)) {
+    return wrong("baseline_began_ns");
+  }
+  if (json.contains("baseline_cpu_busy")) {
+    if (!json["baseline_cpu_busy"].is_number()) {
+      return wrong("baseline_cpu_busy");
+    }
+    record.baseline_cpu_busy = json["baseline_cpu_busy"].get<double>();
+  }
   if (!get_time(json, "began_ns", record.began)) {
     return wrong("began_ns");
   }

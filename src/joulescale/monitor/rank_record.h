@@ -4,8 +4,6 @@
 // write the node's report again.
 #pragma once
 
-#include <sys/types.h>
-
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -14,6 +12,7 @@
 #include "joulescale/base/clock.h"
 #include "joulescale/base/error.h"
 #include "joulescale/monitor/node_report.h"
+#include "joulescale/monitor/process_identity.h"
 
 namespace joulescale {
 
@@ -22,7 +21,11 @@ inline constexpr std::string_view kRankSchema = "joulescale.rank/1";
 struct RankRecordFile {
   int rank = 0;
   std::string node_directory;  // the name below nodes/
-  pid_t pid = 0;               // of the monitor
+  ProcessIdentity monitor;
+  /// When its monitor began to watch the idle node (CLOCK_MONOTONIC), and how busy the node's
+  /// hardware threads were from then to the command's start, 0 to 1. Told just before that start.
+  std::optional<Nanoseconds> baseline_began;
+  std::optional<double> baseline_cpu_busy;
   /// The command's own times, CLOCK_MONOTONIC of the node. `ended` absent: it runs, or its monitor
   /// was killed.
   std::optional<Nanoseconds> began;

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "joulescale/base/file.h"
+
 namespace joulescale {
 namespace {
 
@@ -23,7 +25,7 @@ Nanoseconds boot_time_now() {
 }  // namespace
 
 Recorder::Recorder(Sampler& sampler,
-                   JournalWriter journal,
+                   RotatingJournal journal,
                    Clock& clock,
                    std::shared_ptr<SourceClaims> claims)
     : sampler_(sampler), clock_(clock), claims_(std::move(claims)), journal_(std::move(journal)) {
@@ -54,6 +56,16 @@ std::set<Domain> Recorder::wait_for_domains(std::set<Domain> wanted, Nanoseconds
   return shared_ ? std::set<Domain>() : wanted;
 }
 
+void Recorder::baseline_began(Nanoseconds time) {
+  const std::lock_guard lock(mutex_);
+  pending_baseline_ = time;
+}
+
+void Recorder::do_later(std::function<void()> task) {
+  const std::lock_guard lock(mutex_);
+  tasks_.push_back(std::move(task));
+}
+
 void Recorder::command_began(Nanoseconds time) {
   const std::lock_guard lock(mutex_);
   pending_begin_ = time;
@@ -72,17 +84,26 @@ void Recorder::note_journal(const Result<void>& written) {
 }
 
 void Recorder::write_command_marks() {
+  std::optional<Nanoseconds> baseline;
   std::optional<Nanoseconds> begin;
   std::optional<CommandEnd> end;
   {
     const std::lock_guard lock(mutex_);
+    baseline = std::exchange(pending_baseline_, std::nullopt);
     begin = std::exchange(pending_begin_, std::nullopt);
     end = std::exchange(pending_end_, std::nullopt);
   }
+  if (baseline) {
+    has_baseline_ = true;
+    meter_.keep_begin(*baseline);
+  }
   if (begin) {
+    if (has_baseline_) {
+      idle_meter_ = meter_;
+    }
     meter_.keep_begin(*begin);
     if (journal_) {
-      note_journal(journal_->begin(*begin));
+      note_journal(journal_->begin(*begin, meter_));
     }
   }
   if (end && journal_) {
@@ -92,28 +113,36 @@ void Recorder::write_command_marks() {
 
 void Recorder::run() {
   while (true) {
-    auto event = sampler_.next_event(next_second_);
-    if (event) {
-      take(*event);
+    std::deque<SamplerEvent> events = sampler_.take_events(next_second_);
+    for (SamplerEvent& event : events) {
+      take(event);
     }
     write_command_marks();
     const Nanoseconds now = clock_.monotonic_now();
     if (now >= next_second_) {
       once_a_second(now);
     }
-    if (!event && sampler_.drained()) {
+    if (sampler_.drained()) {
       break;
     }
   }
   if (journal_) {
-    note_journal(journal_->sync());
+    note_journal(journal_->finish(clock_.monotonic_now(), meter_));
   }
 }
 
 void Recorder::once_a_second(Nanoseconds now) {
   next_second_ = now + kSecond;
   if (journal_) {
-    note_journal(journal_->sync());
+    note_journal(journal_->sync(now, meter_));
+  }
+  std::vector<std::function<void()>> tasks;
+  {
+    const std::lock_guard lock(mutex_);
+    tasks.swap(tasks_);
+  }
+  for (const std::function<void()>& task : tasks) {
+    task();
   }
   if (claims_) {
     claims_->verify();
@@ -140,7 +169,7 @@ void Recorder::take(SamplerEvent& event) {
       const std::lock_guard lock(mutex_);
       shared_ = shared_ || !event.elsewhere.empty();
       for (const Channel& channel : event.channels) {
-        if (channel.provenance != Provenance::kEstimated) {
+        if (channel.provenance != Provenance::kEstimated && channel.quantity != Quantity::kMetric) {
           open_domains_.insert(channel.domain);
         }
       }

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -15,7 +16,7 @@
 #include <vector>
 
 #include "joulescale/base/clock.h"
-#include "joulescale/monitor/journal.h"
+#include "joulescale/monitor/journal_rotation.h"
 #include "joulescale/monitor/node_meter.h"
 #include "joulescale/monitor/sampler.h"
 
@@ -25,7 +26,7 @@ class Recorder {
  public:
   /// The sampler must outlive the recorder.
   Recorder(Sampler& sampler,
-           JournalWriter journal,
+           RotatingJournal journal,
            Clock& clock,
            std::shared_ptr<SourceClaims> claims = nullptr);
   /// finish()es if that was not done; the sampler must be stopped before.
@@ -37,17 +38,25 @@ class Recorder {
   /// `deadline`. None is missing where another process of the launch reads some source: what that
   /// one measures is its own to judge.
   std::set<Domain> wait_for_domains(std::set<Domain> wanted, Nanoseconds deadline);
+  /// Has the recorder's thread do what need not delay the command: within a second, or not at all
+  /// if the run ends before. Thread safe.
+  void do_later(std::function<void()> task);
   /// Thread safe.
+  void baseline_began(Nanoseconds time);
   void command_began(Nanoseconds time);
   void command_ended(Nanoseconds time, bool by_signal, int status);
   /// Waits for the thread to take what is left; call it after Sampler::stop().
   void finish();
 
-  // After finish():
+  // After finish(), or in a task of do_later():
   NodeMeter& meter() { return meter_; }
+  /// What was measured up to the command's start; nothing without a baseline.
+  NodeMeter* idle_meter() { return idle_meter_ ? &*idle_meter_ : nullptr; }
   const std::vector<DeviceInfo>& devices() const { return devices_; }
   /// Another process of the launch read some source for some time.
   bool shared() const { return shared_; }
+  /// The journal no longer has every reading, though all that totals need.
+  bool journal_is_thinned() const { return journal_ && journal_->is_thinned(); }
   /// Why the journal is not complete; empty if it is.
   const std::string& journal_error() const { return journal_error_; }
   bool clock_stepped() const { return clock_stepped_; }
@@ -69,11 +78,13 @@ class Recorder {
   Sampler& sampler_;
   Clock& clock_;
   std::shared_ptr<SourceClaims> claims_;
-  std::optional<JournalWriter> journal_;
+  std::optional<RotatingJournal> journal_;
   NodeMeter meter_{NodeMeter::Keep::kTotals};
+  std::optional<NodeMeter> idle_meter_;
   std::map<std::size_t, std::size_t> meter_number_;  // of a sampler's sensor
   std::vector<DeviceInfo> devices_;
   bool shared_ = false;
+  bool has_baseline_ = false;
   std::string journal_error_;
   bool clock_stepped_ = false;
   bool suspended_ = false;
@@ -84,6 +95,8 @@ class Recorder {
   std::mutex mutex_;
   std::condition_variable opened_;
   std::set<Domain> open_domains_;
+  std::vector<std::function<void()>> tasks_;
+  std::optional<Nanoseconds> pending_baseline_;
   std::optional<Nanoseconds> pending_begin_;
   std::optional<CommandEnd> pending_end_;
   std::thread thread_;

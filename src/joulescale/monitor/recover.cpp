@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "joulescale/monitor/recover.h"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -23,13 +21,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A journal that changed this recently belongs to a monitor that may still run, on another node.
+/// A journal that changed this recently belongs to a monitor that may still run, on another node or
+/// in another container.
 constexpr std::chrono::seconds kStillWritten{10};
+/// The same where nobody has asked for an end: clocks of nodes differ, a monitor may be stopped, a
+/// shared file system may show changes late, and further ranks may wait in a queue.
+constexpr std::chrono::minutes kLongRest{10};
 
-/// When the rank's command ran, as its journal tells.
+/// When the rank's command ran, and which GPUs it had, as its journal tells.
 class CommandTimes final : public JournalVisitor {
  public:
-  void on_sensor(std::size_t, Nanoseconds, const std::vector<Channel>&) override {}
+  void on_sensor(std::size_t, Nanoseconds, const std::vector<Channel>& channels) override {
+    for (const Channel& channel : channels) {
+      if (channel.domain == Domain::kGpu && channel.quantity != Quantity::kMetric) {
+        gpus.insert(channel.overlap_group);
+      }
+    }
+  }
   void on_readings(std::size_t, const std::vector<RawReading>& readings) override {
     for (const RawReading& reading : readings) {
       last = std::max(last, reading.after);
@@ -47,31 +55,41 @@ class CommandTimes final : public JournalVisitor {
   std::optional<int> exit_status;
   std::optional<int> signal;
   Nanoseconds last{0};
+  std::set<std::string> gpus;
 };
 
-/// Whether a process of this node has the number and the name of our program.
-bool is_monitor(pid_t pid) {
-  const auto own = read_file("/proc/self/comm", 4096);
-  const auto other = read_file(fmt::format("/proc/{}/comm", pid), 4096);
-  return own && other && *own == *other;
+bool changed_within(std::chrono::seconds rest, const fs::path& path) {
+  std::error_code error;
+  const auto changed = fs::last_write_time(path, error);
+  return !error && fs::file_time_type::clock::now() - changed < rest;
 }
 
-bool may_still_run(const RankRecordFile& rank, const fs::path& journal, const std::string& here) {
-  if (rank.facts.identity == here) {
-    return is_monitor(rank.pid);
-  }
-  std::error_code error;
-  const auto changed = fs::last_write_time(journal, error);
-  return !error && fs::file_time_type::clock::now() - changed < kStillWritten;
+/// `rest`: how long the journal of a monitor that cannot be looked at must not have changed.
+bool may_still_run(const RankRecordFile& rank,
+                   const fs::path& journal,
+                   const std::string& here,
+                   std::chrono::seconds rest) {
+  const auto files = JournalFiles{journal}.present();
+  const Liveness liveness =
+      rank.facts.identity == here ? liveness_of(rank.monitor) : Liveness::kUnknown;
+  return liveness == Liveness::kRuns ||
+         (liveness == Liveness::kUnknown && changed_within(rest, files ? files->back() : journal));
 }
+
+std::string identity_here() { return node_identity(read_environment(environ), "/").identity; }
 
 /// Gives the rank the end that its monitor could not write.
 Result<void> end_rank(const NodeDirectory& node, RankRecordFile& rank) {
   CommandTimes times;
-  JOULESCALE_TRY_ASSIGN([[maybe_unused]] const std::size_t torn,
-                        read_journal(node.journal(rank.rank), times));
+  const fs::path journal = node.journal(rank.rank);
+  if (std::ranges::count(node.journals(), journal) > 0) {  // else killed before it had one
+    JOULESCALE_TRY_ASSIGN([[maybe_unused]] const std::size_t torn, read_journal(journal, times));
+  }
   rank.began = times.begin;
   rank.ended = times.end.value_or(std::max(times.last, times.begin.value_or(times.last)));
+  if (rank.facts.gpus.empty()) {  // killed in its first second
+    rank.facts.gpus.assign(times.gpus.begin(), times.gpus.end());
+  }
   RunRecord& part = rank.facts.part;
   part.flags.emplace_back("recovered");
   part.duration = to_seconds(*rank.ended - rank.began.value_or(*rank.ended));
@@ -84,18 +102,18 @@ Result<void> recover_node(const RunDirectory& directory,
                           const std::string& name,
                           std::vector<RankRecordFile> ranks) {
   const NodeDirectory node{directory.nodes() / name};
-  const std::string here = node_identity(read_environment(environ), "/").identity;
+  const std::string here = identity_here();
   for (RankRecordFile& rank : ranks) {
     if (rank.ended) {
       continue;
     }
-    if (may_still_run(rank, node.journal(rank.rank), here)) {
+    if (may_still_run(rank, node.journal(rank.rank), here, kStillWritten)) {
       return Error(ErrorCode::kUnavailable,
                    fmt::format("'{}': rank {} still runs on {} (monitor's process {}); wait for it",
                                directory.path.native(),
                                rank.rank,
                                name,
-                               rank.pid));
+                               rank.monitor.pid));
     }
     JOULESCALE_TRY(end_rank(node, rank));
     JOULESCALE_TRY(
@@ -123,6 +141,12 @@ Result<LaunchInfo> launch_of(const RunDirectory& directory) {
   return launch;
 }
 
+/// Whether the node's own report is there as a whole: that of a node which failed may be empty.
+bool has_report(const NodeDirectory& node) {
+  const auto text = read_file(node.report());
+  return text && parse_node_report(*text);
+}
+
 /// Writes the node.json of every node that has none or whose ranks were killed.
 Result<LaunchInfo> recover_nodes(const RunDirectory& directory) {
   JOULESCALE_TRY_ASSIGN(const LaunchInfo launch, launch_of(directory));
@@ -132,8 +156,7 @@ Result<LaunchInfo> recover_nodes(const RunDirectory& directory) {
     nodes[record.node_directory].push_back(record);
   }
   for (auto& [name, ranks] : nodes) {
-    std::error_code error;
-    if (!all_ended(ranks) || !fs::exists(NodeDirectory{directory.nodes() / name}.report(), error)) {
+    if (!all_ended(ranks) || !has_report(NodeDirectory{directory.nodes() / name})) {
       JOULESCALE_TRY(recover_node(directory, launch, name, std::move(ranks)));
     }
   }
@@ -147,6 +170,31 @@ Result<RunRecord> recover_run(const fs::path& path) {
   JOULESCALE_TRY(recover_nodes(directory));
   JOULESCALE_TRY_ASSIGN(FinishedRun finished, finish_run(path, Missing::kAllowed));
   return std::move(finished.record);
+}
+
+Result<std::optional<RunRecord>> finish_killed_run(const fs::path& path) {
+  const RunDirectory directory{path};
+  std::error_code error;
+  if (fs::exists(directory.run_file(), error)) {
+    return std::optional<RunRecord>();
+  }
+  JOULESCALE_TRY_ASSIGN(const LaunchInfo launch, launch_of(directory));
+  JOULESCALE_TRY_ASSIGN(const auto ranks, read_rank_records(directory, ""));
+  if (ranks.empty()) {
+    return std::optional<RunRecord>();
+  }
+  const bool all_came = ranks.size() >= static_cast<std::size_t>(launch.expected_ranks);
+  const std::string here = identity_here();
+  for (const RankRecordFile& rank : ranks) {
+    const NodeDirectory node{directory.nodes() / rank.node_directory};
+    // A rank that has ended may be about to write the records itself.
+    if (may_still_run(rank, node.journal(rank.rank), here, kLongRest) ||
+        (!all_came && changed_within(kLongRest, directory.rank_file(rank.rank)))) {
+      return std::optional<RunRecord>();
+    }
+  }
+  JOULESCALE_TRY_ASSIGN(RunRecord run, recover_run(path));
+  return std::optional(std::move(run));
 }
 
 Result<RunRecord> recover_merged(std::span<const fs::path> directories, const fs::path& output) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <span>
 
 #include "joulescale/base/error.h"
@@ -16,6 +17,12 @@ namespace joulescale {
 /// stays as it is (its run.json is written again, the same). Errors: a rank still runs, nothing can
 /// be read.
 Result<RunRecord> recover_run(const std::filesystem::path& path);
+
+/// The same for whoever comes across an unfinished launch without being asked to finish it, and so
+/// only if nothing of it can go on: no monitor runs, on other nodes no journal has changed for ten
+/// minutes, nor has anything where ranks have not come yet. Nothing: it may go on, has nothing to
+/// finish, or is finished.
+Result<std::optional<RunRecord>> finish_killed_run(const std::filesystem::path& path);
 
 /// Merges the directories of one launch that lie on different file systems, each finished first,
 /// into `output`, which must not be there or be empty.

@@ -10,6 +10,7 @@
 
 #include "joulescale/base/clock.h"
 #include "joulescale/base/error.h"
+#include "joulescale/monitor/journal_rotation.h"
 #include "joulescale/record/run_record.h"
 #include "joulescale/sensors/catalogue.h"
 
@@ -22,10 +23,12 @@ struct MonitorOptions {
   bool quiet = false;
   bool redact = false;  // leaves the command line out of the record
   bool wait_for_children = false;
+  Nanoseconds baseline{0};  // for so long the idle node is measured before the start; 0: not at all
   std::string launch_id;
   std::set<Domain> require;
   std::optional<StudyRecord> study;
   SourceOptions sources;
+  JournalLimits journal;  // of each process of the launch
   std::string version;
 };
 

@@ -5,16 +5,25 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
+#include <span>
 #include <system_error>
+#include <utility>
 
 namespace joulescale {
 namespace {
 
 /// Beyond this many unread events (a disk that hangs) readings are dropped and counted as missed.
 constexpr std::size_t kMostEvents = 200'000;
+/// Taken at once when so many wait, lest memory grow with the rate.
+constexpr std::size_t kManyEvents = 256;
 constexpr Nanoseconds kLastTickInterval = std::chrono::milliseconds(1);
 constexpr int kLastTickSlowdown = 5;  // of a sensor's own least period
+/// Of an estimate that stands by for a counter: it is read again should the counter's source end.
+constexpr Nanoseconds kSparePeriod = std::chrono::seconds(1);
 constexpr Nanoseconds kReadyPoll = std::chrono::milliseconds(5);
+constexpr Nanoseconds kMetricsStartPatience = std::chrono::seconds(1);
+constexpr Nanoseconds kMetricsStopPatience = std::chrono::milliseconds(250);
 
 std::chrono::steady_clock::time_point time_point(Nanoseconds monotonic) {
   return std::chrono::steady_clock::time_point(monotonic);
@@ -31,14 +40,66 @@ void leave_inherited_core() {
       0, sizeof all, &all);  // the kernel keeps to the cgroup's; failure is harmless
 }
 
+/// Watches a sensor's counters at the start of its sampling, until their pace has shown.
+class Watching {
+ public:
+  Watching(const Sensor& sensor, Nanoseconds now) : moves_(sensor.channels().size()) {
+    if (const auto watch = sensor.tick_watch()) {
+      interval_ = watch->interval;
+      until_ = now + watch->limit;
+    }
+  }
+  /// When to read next; `deadline` once enough was seen.
+  Nanoseconds next(const Sensor& sensor,
+                   std::span<const RawReading> readings,
+                   Nanoseconds now,
+                   Nanoseconds deadline) {
+    if (now >= until_) {
+      return deadline;
+    }
+    bool all_seen = true;
+    for (std::size_t i = 0; i < moves_.size(); ++i) {
+      Moves& channel = moves_[i];
+      if (sensor.channels()[i].behavior != Behavior::kCounter ||
+          readings[i].status == ReadStatus::kGone) {
+        continue;
+      }
+      if (readings[i].status == ReadStatus::kOk) {
+        channel.count += channel.last && *channel.last != readings[i].raw ? 1 : 0;
+        channel.last = readings[i].raw;
+      }
+      all_seen = all_seen && channel.count >= kMovesToWatch;
+    }
+    if (all_seen) {
+      until_ = now;
+      return deadline;
+    }
+    return std::min(deadline, now + interval_);
+  }
+
+ private:
+  struct Moves {
+    std::optional<std::uint64_t> last;
+    int count = 0;
+  };
+  static constexpr int kMovesToWatch = 3;
+
+  std::vector<Moves> moves_;
+  Nanoseconds interval_{0};
+  Nanoseconds until_{0};
+};
+
 }  // namespace
 
 struct Sampler::Shared {
   struct Source {
     std::unique_ptr<Sensor> sensor;
+    bool awaited = true;   // has more than metrics
     bool settled = false;  // failed, or gave its first readings
     bool ended = false;
     std::uint64_t read_requests_done = 0;
+    std::set<Domain> measures;   // by an instrument
+    std::set<Domain> estimates;  // by a model
   };
 
   Shared(Clock& the_clock, std::shared_ptr<SourceClaims> the_claims)
@@ -47,11 +108,14 @@ struct Sampler::Shared {
   Clock& clock;
   std::shared_ptr<SourceClaims> claims;
   Nanoseconds period{0};
+  Nanoseconds start{0};  // deadlines are whole periods from here, so that sources wake together
   mutable std::mutex mutex;
   std::condition_variable wake_sources;
   std::condition_variable wake_owner;
+  std::condition_variable wake_taker;  // of events
   std::vector<Source> sources;
   std::deque<SamplerEvent> events;
+  bool urgent = false;  // some event is no reading
   std::uint64_t read_requests = 0;
   std::optional<Nanoseconds> last_tick_deadline;
   bool stop = false;
@@ -62,8 +126,16 @@ struct Sampler::Shared {
   bool sample(std::size_t index, Nanoseconds sample_period);
   void settle(Source& source, std::uint64_t requests, bool settled);
   bool owns_other_sources_now(const Sensor& sensor);
+  void note_domains(std::size_t index, std::span<const Channel> channels);
+  bool is_spare(const Source& source) const;
   void sample_last_tick(std::size_t index);
+  bool wait_for_awaited();
+  void wake_metrics();
+  void read_if_asked(std::size_t index);
+  bool all_awaited(bool Source::* state) const;
   void push(SamplerEvent event);
+  void push_readings(std::size_t index, std::vector<RawReading> readings, std::uint64_t missed = 0);
+  void end(std::size_t index);
   void give_up(std::size_t index, const std::string& reason);
 };
 
@@ -73,8 +145,30 @@ void Sampler::Shared::push(SamplerEvent event) {
     events.back().missed += 1 + event.missed;
     return;
   }
+  const bool wakes = event.kind != SamplerEvent::Kind::kReadings;
+  urgent = urgent || wakes;
   events.push_back(std::move(event));
+  if (wakes || events.size() == kManyEvents) {
+    wake_taker.notify_all();
+  }
+}
+
+void Sampler::Shared::push_readings(std::size_t index,
+                                    std::vector<RawReading> readings,
+                                    std::uint64_t missed) {
+  SamplerEvent event;
+  event.sensor = index;
+  event.readings = std::move(readings);
+  event.missed = missed;
+  push(std::move(event));
+}
+
+void Sampler::Shared::end(std::size_t index) {
+  const std::lock_guard lock(mutex);
+  sources[index].settled = true;
+  sources[index].ended = true;
   wake_owner.notify_all();
+  wake_metrics();
 }
 
 void Sampler::Shared::give_up(std::size_t index, const std::string& reason) {
@@ -84,9 +178,46 @@ void Sampler::Shared::give_up(std::size_t index, const std::string& reason) {
   event.name = sources[index].sensor->name();
   event.error = reason;
   push(std::move(event));
-  const std::lock_guard lock(mutex);
-  sources[index].settled = true;
-  sources[index].ended = true;
+  end(index);
+}
+
+/// Call it with the lock held.
+bool Sampler::Shared::all_awaited(bool Source::* state) const {
+  return std::ranges::all_of(
+      sources, [&](const Source& source) { return source.*state || !source.awaited; });
+}
+
+/// Lets the sensors of metrics begin once nobody waits for another. Call it with the lock held.
+void Sampler::Shared::wake_metrics() {
+  if (all_awaited(&Source::settled)) {
+    wake_sources.notify_all();
+  }
+}
+
+/// A metric's first call must not stand in the way of the first readings of energy. False: the
+/// sampler ends already.
+bool Sampler::Shared::wait_for_awaited() {
+  std::unique_lock lock(mutex);
+  wake_sources.wait_until(lock, time_point(clock.monotonic_now() + kMetricsStartPatience), [&] {
+    return stop || last_tick_deadline || all_awaited(&Source::settled);
+  });
+  return !stop && !last_tick_deadline;
+}
+
+/// The last reading of metrics, if it was asked for and not made yet.
+void Sampler::Shared::read_if_asked(std::size_t index) {
+  Source& source = sources[index];
+  {
+    const std::lock_guard lock(mutex);
+    if (source.read_requests_done == read_requests) {
+      return;
+    }
+  }
+  if (!source.sensor->channels().empty()) {
+    std::vector<RawReading> readings(source.sensor->channels().size());
+    source.sensor->read(readings);
+    push_readings(index, std::move(readings));
+  }
 }
 
 void Sampler::Shared::run(std::size_t index) {
@@ -95,19 +226,18 @@ void Sampler::Shared::run(std::size_t index) {
   if (claims) {
     sensor.share([this](const std::string& name) { return claims->claim(name); });
   }
+  const bool awaited = sources[index].awaited;
+  const bool begins = awaited || wait_for_awaited();
   Nanoseconds sample_period{0};
-  while (open(index, sample_period)) {
+  while (begins && open(index, sample_period)) {
     if (sample(index, sample_period)) {
       continue;
     }
-    sample_last_tick(index);
+    awaited ? sample_last_tick(index) : read_if_asked(index);
     break;
   }
   sensor.close();
-  const std::lock_guard lock(mutex);
-  sources[index].ended = true;
-  sources[index].settled = true;
-  wake_owner.notify_all();
+  end(index);
 }
 
 bool Sampler::Shared::open(std::size_t index, Nanoseconds& sample_period) {
@@ -138,8 +268,34 @@ bool Sampler::Shared::open(std::size_t index, Nanoseconds& sample_period) {
     }
   }
   event.sample_period = sample_period;
+  note_domains(index, event.channels);
   push(std::move(event));
   return true;
+}
+
+void Sampler::Shared::note_domains(std::size_t index, std::span<const Channel> channels) {
+  const std::lock_guard lock(mutex);
+  Source& source = sources[index];
+  source.measures.clear();
+  source.estimates.clear();
+  for (const Channel& channel : channels) {
+    if (channel.quantity != Quantity::kMetric) {
+      (channel.provenance == Provenance::kEstimated ? source.estimates : source.measures)
+          .insert(channel.domain);
+    }
+  }
+}
+
+/// Whether the source has estimates alone, each of a domain that another source measures. Call it
+/// with the lock held.
+bool Sampler::Shared::is_spare(const Source& source) const {
+  const auto is_measured = [&](Domain domain) {
+    return std::ranges::any_of(sources, [&](const Source& other) {
+      return other.settled && !other.ended && other.measures.contains(domain);
+    });
+  };
+  return !source.estimates.empty() && source.measures.empty() &&
+         std::ranges::all_of(source.estimates, is_measured);
 }
 
 /// Whether what this sensor may read has changed: a source was freed by its reader, or this process
@@ -162,9 +318,15 @@ void Sampler::Shared::settle(Source& source, std::uint64_t requests, bool settle
     }
   }
   const std::lock_guard lock(mutex);
-  source.settled = source.settled || settled;
+  const bool changed = (settled && !source.settled) || source.read_requests_done != requests;
+  if (settled && !source.settled) {
+    source.settled = true;
+    wake_metrics();
+  }
   source.read_requests_done = requests;
-  wake_owner.notify_all();
+  if (changed) {
+    wake_owner.notify_all();
+  }
 }
 
 /// Reads until the sampler stops or takes the last tick; true if the sensor must be opened anew.
@@ -174,6 +336,8 @@ bool Sampler::Shared::sample(std::size_t index, Nanoseconds sample_period) {
   const std::size_t num_channels = sensor.channels().size();
   Nanoseconds deadline = clock.monotonic_now();
   std::uint64_t missed = 0;
+  Watching watching(sensor, deadline);
+  std::vector<RawReading> readings(num_channels);
   while (true) {
     std::uint64_t requests = 0;
     {
@@ -181,12 +345,8 @@ bool Sampler::Shared::sample(std::size_t index, Nanoseconds sample_period) {
       requests = read_requests;
     }
     if (num_channels > 0) {
-      SamplerEvent event;
-      event.sensor = index;
-      event.readings.resize(num_channels);
-      event.missed = missed;
-      source.sensor->read(event.readings);
-      push(std::move(event));
+      source.sensor->read(readings);
+      push_readings(index, readings, missed);
     }
     missed = 0;
     const bool others_ready = std::ranges::all_of(
@@ -197,14 +357,19 @@ bool Sampler::Shared::sample(std::size_t index, Nanoseconds sample_period) {
     if (now >= deadline) {
       const auto passed = (now - deadline) / sample_period;
       missed = static_cast<std::uint64_t>(passed);
-      deadline += (passed + 1) * sample_period;
+      deadline = start + ((now - start) / sample_period + 1) * sample_period;
     }
     if (owns_other_sources_now(sensor)) {
       return true;
     }
-    const bool waits_for_others = num_channels == 0 && !others_ready;
-    const Nanoseconds until = waits_for_others ? std::min(deadline, now + kReadyPoll) : deadline;
+    const bool waits_for_others = source.awaited && num_channels == 0 && !others_ready;
+    Nanoseconds until = waits_for_others ? std::min(deadline, now + kReadyPoll)
+                                         : watching.next(sensor, readings, now, deadline);
     std::unique_lock lock(mutex);
+    if (is_spare(source)) {
+      deadline = std::max(deadline, now + kSparePeriod);
+      until = deadline;
+    }
     wake_sources.wait_until(lock, time_point(until), [&] {
       return stop || last_tick_deadline || read_requests != requests;
     });
@@ -231,20 +396,17 @@ void Sampler::Shared::sample_last_tick(std::size_t index) {
   const Nanoseconds interval =
       std::max(kLastTickInterval, source.sensor->min_read_period() / kLastTickSlowdown);
   std::vector<std::optional<std::uint64_t>> first(channels.size());
+  std::vector<RawReading> readings(channels.size());
   while (true) {
-    SamplerEvent event;
-    event.sensor = index;
-    event.readings.resize(channels.size());
-    source.sensor->read(event.readings);
+    source.sensor->read(readings);
     bool all_moved = true;
     for (std::size_t i = 0; i < channels.size(); ++i) {
-      if (channels[i].behavior == Behavior::kCounter &&
-          event.readings[i].status == ReadStatus::kOk) {
-        all_moved = all_moved && first[i] && *first[i] != event.readings[i].raw;
-        first[i] = first[i].value_or(event.readings[i].raw);
+      if (channels[i].behavior == Behavior::kCounter && readings[i].status == ReadStatus::kOk) {
+        all_moved = all_moved && first[i] && *first[i] != readings[i].raw;
+        first[i] = first[i].value_or(readings[i].raw);
       }
     }
-    push(std::move(event));
+    push_readings(index, readings);
     const Nanoseconds next = clock.monotonic_now() + interval;
     if (all_moved || next > until) {
       return;
@@ -263,8 +425,11 @@ Sampler::Sampler(std::vector<std::unique_ptr<Sensor>> sensors,
                  std::shared_ptr<SourceClaims> claims)
     : shared_(std::make_shared<Shared>(clock, std::move(claims))) {
   shared_->period = period;
+  shared_->start = clock.monotonic_now();
   for (auto& sensor : sensors) {
-    shared_->sources.emplace_back().sensor = std::move(sensor);
+    Shared::Source& source = shared_->sources.emplace_back();
+    source.awaited = !sensor->only_metrics();
+    source.sensor = std::move(sensor);
   }
   for (std::size_t i = 0; i < shared_->sources.size(); ++i) {
     try {
@@ -279,9 +444,8 @@ Sampler::~Sampler() { stop(std::chrono::seconds(2)); }
 
 bool Sampler::wait_ready(Nanoseconds deadline) {
   std::unique_lock lock(shared_->mutex);
-  return shared_->wake_owner.wait_until(lock, time_point(deadline), [&] {
-    return std::ranges::all_of(shared_->sources, &Shared::Source::settled);
-  });
+  return shared_->wake_owner.wait_until(
+      lock, time_point(deadline), [&] { return shared_->all_awaited(&Shared::Source::settled); });
 }
 
 void Sampler::read_now(Nanoseconds deadline) {
@@ -290,7 +454,8 @@ void Sampler::read_now(Nanoseconds deadline) {
   shared_->wake_sources.notify_all();
   shared_->wake_owner.wait_until(lock, time_point(deadline), [&] {
     return std::ranges::all_of(shared_->sources, [&](const Shared::Source& source) {
-      return !source.settled || source.ended || source.read_requests_done >= request;
+      return !source.awaited || !source.settled || source.ended ||
+             source.read_requests_done >= request;
     });
   });
 }
@@ -299,9 +464,8 @@ void Sampler::read_last_tick(Nanoseconds deadline) {
   std::unique_lock lock(shared_->mutex);
   shared_->last_tick_deadline = deadline;
   shared_->wake_sources.notify_all();
-  shared_->wake_owner.wait_until(lock, time_point(deadline), [&] {
-    return std::ranges::all_of(shared_->sources, &Shared::Source::ended);
-  });
+  shared_->wake_owner.wait_until(
+      lock, time_point(deadline), [&] { return shared_->all_awaited(&Shared::Source::ended); });
 }
 
 bool Sampler::stop(Nanoseconds patience) {
@@ -314,12 +478,16 @@ bool Sampler::stop(Nanoseconds patience) {
     std::unique_lock lock(shared_->mutex);
     shared_->stop = true;
     shared_->wake_sources.notify_all();
-    ended = shared_->wake_owner.wait_until(
-        lock, time_point(shared_->clock.monotonic_now() + patience), [&] {
-          return std::ranges::all_of(shared_->sources, &Shared::Source::ended);
-        });
+    const Nanoseconds now = shared_->clock.monotonic_now();
+    shared_->wake_owner.wait_until(lock, time_point(now + patience), [&] {
+      return shared_->all_awaited(&Shared::Source::ended);
+    });
+    const Nanoseconds metrics_patience = std::min(patience, kMetricsStopPatience);
+    ended = shared_->wake_owner.wait_until(lock, time_point(now + metrics_patience), [&] {
+      return std::ranges::all_of(shared_->sources, &Shared::Source::ended);
+    });
     shared_->all_ended = true;
-    shared_->wake_owner.notify_all();
+    shared_->wake_taker.notify_all();
   }
   for (std::thread& thread : threads_) {
     if (ended) {
@@ -332,16 +500,13 @@ bool Sampler::stop(Nanoseconds patience) {
   return ended;
 }
 
-std::optional<SamplerEvent> Sampler::next_event(Nanoseconds deadline) {
+std::deque<SamplerEvent> Sampler::take_events(Nanoseconds deadline) {
   std::unique_lock lock(shared_->mutex);
-  shared_->wake_owner.wait_until(
-      lock, time_point(deadline), [&] { return !shared_->events.empty() || shared_->all_ended; });
-  if (shared_->events.empty()) {
-    return std::nullopt;
-  }
-  SamplerEvent event = std::move(shared_->events.front());
-  shared_->events.pop_front();
-  return event;
+  shared_->wake_taker.wait_until(lock, time_point(deadline), [&] {
+    return shared_->urgent || shared_->events.size() >= kManyEvents || shared_->all_ended;
+  });
+  shared_->urgent = false;
+  return std::exchange(shared_->events, {});
 }
 
 bool Sampler::drained() const {

@@ -53,6 +53,9 @@ class Sampler {
   Sampler(const Sampler&) = delete;
   Sampler& operator=(const Sampler&) = delete;
 
+  // Sensors of metrics only are waited for by nobody: they open when the others are ready (or after
+  // a second), and read once more when asked to.
+
   /// Until each sensor has failed or given its first readings, here or where it is read; false if
   /// `deadline` came first.
   bool wait_ready(Nanoseconds deadline);
@@ -61,13 +64,14 @@ class Sampler {
   /// From now on reads as fast as the sensors bear, until `deadline` or until each counter has
   /// moved once; then stops reading. For the last tick after the command's end.
   void read_last_tick(Nanoseconds deadline);
-  /// Ends the threads. A thread that does not end within `patience` (a source that hangs) is left
-  /// behind: false.
+  /// Ends the threads. A thread that does not end within `patience` (a source that hangs; for one
+  /// of metrics only a quarter of a second is enough) is left behind: false.
   bool stop(Nanoseconds patience);
 
-  /// The next event; waits for one until `deadline`. Nothing: none came, or all are taken and the
-  /// sampler has stopped.
-  std::optional<SamplerEvent> next_event(Nanoseconds deadline);
+  /// All events so far, in order. Waits until `deadline`, or until one came that is no reading,
+  /// many readings have come together, or the sampler has stopped: its owner need not wake for
+  /// each.
+  std::deque<SamplerEvent> take_events(Nanoseconds deadline);
   /// Stopped, and no event is left.
   bool drained() const;
 

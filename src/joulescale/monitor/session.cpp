@@ -42,22 +42,27 @@ CommandSession::CommandSession(Clock& clock)
       inherited_descriptors_(open_descriptors()),
       signals_(take_signals()),
       relay_(witness_, clock),
-      awaited_(forwardable_signals()) {
+      awaited_(forwardable_signals()),
+      none_pending_at_(clock.monotonic_now()) {
   ::sigaddset(&awaited_, SIGCHLD);
   // Orphans of the command come to us instead of vanishing from sight.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-std::optional<int> CommandSession::cancelled() {
-  while (const auto info = next_signal(awaited_, Nanoseconds(0))) {
+std::optional<int> CommandSession::cancelled(Nanoseconds deadline) {
+  while (true) {
+    const auto info = next_signal(awaited_, deadline - clock_.monotonic_now());
+    if (!info) {
+      if (clock_.monotonic_now() >= deadline) {
+        return std::nullopt;
+      }
+      continue;  // stopped and continued
+    }
     if (asks_to_end(info->si_signo)) {
       return info->si_signo;
     }
-    if (info->si_signo != SIGCHLD) {
-      relay_.take(*info);
-    }
+    take(*info);
   }
-  return std::nullopt;
 }
 
 Result<bool> CommandSession::start(const std::vector<std::string>& command,
@@ -83,10 +88,9 @@ void CommandSession::wait(bool wait_for_children) {
       patience = std::min(patience, *deadline - clock_.monotonic_now());
     }
     if (const auto info = next_signal(awaited_, patience)) {
-      if (info->si_signo != SIGCHLD) {
-        relay_.take(*info);
-      }
+      take(*info);
     }
+    take_pending_signals();
     reap();
     relay_.relay_due();
   }
@@ -94,6 +98,26 @@ void CommandSession::wait(bool wait_for_children) {
   run_.left_children = ::waitpid(-1, nullptr, WNOHANG) == 0;
   if (run_.left_children && wait_for_children) {
     wait_for_descendants();
+  }
+}
+
+/// Keeps a signal for the command; the end of a child is no such.
+void CommandSession::take(const siginfo_t& info) {
+  if (info.si_signo != SIGCHLD) {
+    relay_.take(info, none_pending_at_);
+  }
+}
+
+/// Afterwards none is pending: a signal that is taken later has come after now.
+void CommandSession::take_pending_signals() {
+  while (true) {
+    const Nanoseconds now = clock_.monotonic_now();
+    const auto info = next_signal(awaited_, Nanoseconds(0));
+    if (!info) {
+      none_pending_at_ = now;
+      return;
+    }
+    take(*info);
   }
 }
 

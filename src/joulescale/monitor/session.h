@@ -26,18 +26,23 @@ class CommandSession {
  public:
   explicit CommandSession(Clock& clock);
 
-  /// A signal that asks to end has come before the command was started.
-  std::optional<int> cancelled();
+  /// A signal that asks to end and comes before the command is started, by `deadline` at the
+  /// latest; others are kept for the command.
+  std::optional<int> cancelled(Nanoseconds deadline = Nanoseconds(0));
   /// Starts the command. Afterwards `run().began` is set. False: exec failed, status() tells.
   Result<bool> start(const std::vector<std::string>& command,
                      const std::vector<std::string>& environment);
   /// Relays signals until the command, and with `wait_for_children` all it left behind, has ended.
   void wait(bool wait_for_children);
 
+  /// A process of ours among the monitor's children, no part of the command.
+  pid_t witness() const { return witness_.pid(); }
   const CommandRun& run() const { return run_; }
   const std::string& exec_error() const { return exec_error_; }
 
  private:
+  void take(const siginfo_t& info);
+  void take_pending_signals();
   void reap();
   void mirror_stop(int stop_signal) const;
   void wait_for_descendants();
@@ -48,6 +53,7 @@ class CommandSession {
   Witness witness_;
   SignalRelay relay_;
   sigset_t awaited_{};
+  Nanoseconds none_pending_at_;
   pid_t command_ = -1;
   CommandRun run_;
   std::string exec_error_;

@@ -19,12 +19,12 @@ void SignalRelay::set_command(pid_t pid, Nanoseconds started) {
   command_started_ = started;
 }
 
-void SignalRelay::take(const siginfo_t& info) {
+void SignalRelay::take(const siginfo_t& info, Nanoseconds not_before) {
   if (info.si_pid == ::getpid() && info.si_code <= 0) {
     return;  // our own: SIGPIPE of a closed standard error, SIGXFSZ of a full file
   }
   pending_.push_back(
-      {info.si_signo, info.si_code == SI_QUEUE, info.si_value, clock_.monotonic_now()});
+      {info.si_signo, info.si_code == SI_QUEUE, info.si_value, not_before, clock_.monotonic_now()});
 }
 
 std::optional<Nanoseconds> SignalRelay::next_deadline() const {
@@ -46,7 +46,10 @@ void SignalRelay::relay_due() {
     }
     // The witness may have been late; a report of the same signal within its patience is the same
     // broadcast.
-    if (!witness_.saw(pending.signal, pending.time, kWitnessPatience, command_started_)) {
+    if (!witness_.saw(pending.signal,
+                      pending.not_before - kWitnessPatience,
+                      pending.time + kWitnessPatience,
+                      command_started_)) {
       send(pending);
     }
     return true;

@@ -20,8 +20,9 @@ class SignalRelay {
 
   /// The command exists from `started` on: what was sent to the group before did not reach it.
   void set_command(pid_t pid, Nanoseconds started);
-  /// A signal taken by sigtimedwait().
-  void take(const siginfo_t& info);
+  /// A signal taken by sigtimedwait(); it came after `not_before`, when none was pending. That may
+  /// be long ago: the monitor itself may have been stopped.
+  void take(const siginfo_t& info, Nanoseconds not_before);
   /// Decides about signals that have waited long enough for the witness.
   void relay_due();
   /// When relay_due() has something to do next.
@@ -32,6 +33,7 @@ class SignalRelay {
     int signal = 0;
     bool has_value = false;  // sent with sigqueue()
     sigval value{};
+    Nanoseconds not_before{0};  // came between these two
     Nanoseconds time{0};
   };
   void send(const Pending& pending) const;

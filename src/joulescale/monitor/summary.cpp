@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "joulescale/monitor/summary.h"
 
+#include <algorithm>
 #include <iterator>
+#include <map>
+#include <set>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -24,6 +29,9 @@ std::string components_table(const EnergyRecord& energy) {
                    provenance_name(component.provenance));
     if (component.integrated) {
       fmt::format_to(out, ", {:.3f} J from power samples", component.integrated->value());
+      if (component.integrated->value() > 0.0) {
+        fmt::format_to(out, " (ratio {:.3f})", component.energy / *component.integrated);
+      }
     }
     if (!component.overlaps.empty()) {
       fmt::format_to(out, ", not added (overlaps {})", fmt::join(component.overlaps, ", "));
@@ -36,14 +44,27 @@ std::string components_table(const EnergyRecord& energy) {
   return text;
 }
 
+/// "measured", "integrated" or both: how the parts of the total are known.
+std::string provenance_of_total(const EnergyRecord& energy) {
+  std::set<std::string_view> kinds;
+  for (const std::string& name : energy.total_includes) {
+    if (const auto part = energy.components.find(name); part != energy.components.end()) {
+      kinds.insert(provenance_name(part->second.provenance));
+    }
+  }
+  // In this order: the alphabet's is the other way round.
+  return fmt::format("{}", fmt::join(kinds.rbegin(), kinds.rend(), " and "));
+}
+
 std::string totals(const EnergyRecord& energy) {
   std::string text;
   const auto out = std::back_inserter(text);
   if (energy.total) {
     fmt::format_to(out,
-                   "  total       {:>12.3f} J{}  measured ({})\n",
+                   "  total       {:>12.3f} J{}  {} ({})\n",
                    energy.total->value(),
                    plus_minus(energy.total_uncertainty),
+                   provenance_of_total(energy),
                    fmt::join(energy.total_includes, " + "));
     if (!energy.instrument_accuracy.empty()) {
       fmt::format_to(out, "      instrument accuracy: {}\n", energy.instrument_accuracy);
@@ -51,12 +72,137 @@ std::string totals(const EnergyRecord& energy) {
   }
   if (energy.estimated && energy.total_with_estimates) {
     fmt::format_to(out,
-                   "  total       {:>12.3f} J  with ESTIMATES of {:.3f} J\n",
+                   "  total+est.  {:>12.3f} J  with ESTIMATES of {:.3f} J\n",
                    energy.total_with_estimates->value(),
                    energy.estimated->value());
   }
   if (!energy.total && !energy.estimated) {
     text += "  energy not known: no source gave a value\n";
+  }
+  return text;
+}
+
+std::string baseline_lines(const BaselineRecord& baseline) {
+  std::string text;
+  const auto out = std::back_inserter(text);
+  const std::string when = baseline.duration ? fmt::format("in the {:.4g} s before the start",
+                                                           baseline.duration->value())
+                                             : "before the start";
+  if (baseline.power && baseline.energy) {
+    fmt::format_to(out,
+                   "  baseline    {:>12.3f} W +- {:.4g} W  {}; {:.3f} J in the run's time\n",
+                   baseline.power->value(),
+                   baseline.power_uncertainty.value_or(Watts(0.0)).value(),
+                   when,
+                   baseline.energy->value());
+  }
+  if (baseline.above) {
+    fmt::format_to(out,
+                   "  above it    {:>12.3f} J{}\n",
+                   baseline.above->value(),
+                   plus_minus(baseline.above_uncertainty));
+  }
+  if (baseline.estimated_power && baseline.estimated) {
+    fmt::format_to(out,
+                   "  baseline    {:>12.3f} W  ESTIMATED, {}; {:.3f} J in the run's time\n",
+                   baseline.estimated_power->value(),
+                   when,
+                   baseline.estimated->value());
+  }
+  for (const std::string& note : baseline.notes) {
+    fmt::format_to(out, "      baseline: {}\n", note);
+  }
+  return text;
+}
+
+/// Metrics of one kind, of all devices, ranks and nodes together.
+struct MetricKind {
+  double sum_of_means = 0.0;
+  std::size_t num_means = 0;
+  double highest = 0.0;
+  double difference = 0.0;
+  double rate = 0.0;
+  std::size_t num_counters = 0;
+};
+
+MetricKind metric_kind(const std::vector<MetricRecord>& metrics,
+                       std::string_view prefix,
+                       std::string_view suffix) {
+  MetricKind kind;
+  for (const MetricRecord& metric : metrics) {
+    if (!metric.name.starts_with(prefix) || !metric.name.ends_with(suffix)) {
+      continue;
+    }
+    if (metric.mean && metric.maximum) {
+      kind.sum_of_means += *metric.mean;
+      kind.highest = std::max(kind.highest, *metric.maximum);
+      ++kind.num_means;
+    }
+    if (metric.difference && metric.mean_rate) {
+      kind.difference += *metric.difference;
+      kind.rate += *metric.mean_rate;
+      ++kind.num_counters;
+    }
+  }
+  return kind;
+}
+
+/// What held clocks back for more than a hundredth of the time, on average over the GPUs.
+std::string throttle_text(const std::vector<MetricRecord>& metrics) {
+  std::map<std::string, double> shares;
+  double num_gpus = 0.0;
+  for (const MetricRecord& metric : metrics) {
+    num_gpus += metric.bit_shares.empty() ? 0.0 : 1.0;
+    for (const auto& [bit, share] : metric.bit_shares) {
+      shares[bit] += share;
+    }
+  }
+  std::string text;
+  for (const auto& [bit, share] : shares) {
+    if (bit != "gpu_idle" && share > 0.01 * num_gpus) {
+      text += fmt::format(", {} {:.0f} % of the time", bit, 100.0 * share / num_gpus);
+    }
+  }
+  return text;
+}
+
+std::string bytes_text(double bytes) {
+  constexpr double kMiB = 1024.0 * 1024.0;
+  constexpr double kGiB = 1024.0 * kMiB;
+  return bytes < kGiB ? fmt::format("{:.1f} MiB", bytes / kMiB)
+                      : fmt::format("{:.2f} GiB", bytes / kGiB);
+}
+
+/// What the GPUs and CPUs did, in a line each; nothing where nothing is known.
+std::string metrics_lines(const std::vector<MetricRecord>& metrics) {
+  std::string gpu;
+  if (const auto use = metric_kind(metrics, "nvml/", "/gpu_utilization"); use.num_means > 0) {
+    gpu += fmt::format(", {:.0f} % busy", use.sum_of_means / static_cast<double>(use.num_means));
+  }
+  if (const auto memory = metric_kind(metrics, "nvml/", "/memory_used"); memory.num_means > 0) {
+    gpu += fmt::format(", highest reading {}", bytes_text(memory.highest));
+  }
+  if (const auto heat = metric_kind(metrics, "nvml/", "/temperature"); heat.num_means > 0) {
+    gpu += fmt::format(", highest reading {:.0f} degC", heat.highest);
+  }
+  gpu += throttle_text(metrics);
+  std::string cpu;
+  if (const auto tree = metric_kind(metrics, "load/rank-", "/cpu_time"); tree.num_counters > 0) {
+    cpu += fmt::format(", {:.2f} s of the command ({:.2f} cores)", tree.difference, tree.rate);
+  }
+  if (const auto node = metric_kind(metrics, "load/node", "/cpu_time"); node.num_counters > 0) {
+    cpu += fmt::format(
+        ", {:.2f} s of the whole {}", node.difference, node.num_counters > 1 ? "nodes" : "node");
+  }
+  if (const auto rss = metric_kind(metrics, "load/rank-", "/rss"); rss.num_means > 0) {
+    cpu += fmt::format(", highest reading {} resident in a rank", bytes_text(rss.highest));
+  }
+  std::string text;
+  if (!gpu.empty()) {
+    text += fmt::format("  GPU use     {}\n", gpu.substr(2));
+  }
+  if (!cpu.empty()) {
+    text += fmt::format("  CPU time    {}\n", cpu.substr(2));
   }
   return text;
 }
@@ -72,10 +218,28 @@ std::string format_summary(const RunRecord& run, const std::string& directory) {
   text += components_table(run.energy);
   text += totals(run.energy);
   if (run.power.mean) {
-    text += fmt::format("  mean power  {:>12.3f} W  measured\n", run.power.mean->value());
+    const bool has_doubt = run.energy.total_uncertainty && run.duration.value() > 0.0;
+    text += fmt::format(
+        "  mean power  {:>12.3f} W{}  {}\n",
+        run.power.mean->value(),
+        has_doubt ? fmt::format(" +- {:.4g} W",
+                                run.energy.total_uncertainty->value() / run.duration.value())
+                  : "",
+        provenance_of_total(run.energy));
+  }
+  if (run.baseline) {
+    text += baseline_lines(*run.baseline);
+  }
+  text += metrics_lines(run.metrics);
+  if (std::ranges::find(run.flags, "shared_node") != run.flags.end()) {
+    text +=
+        "  whole node, not exclusive: other programs kept CPUs busy too; their energy is in it\n";
   }
   if (!run.flags.empty()) {
     text += fmt::format("  flags: {}\n", fmt::join(run.flags, ", "));
+  }
+  if (std::ranges::find(run.flags, "no_sensor") != run.flags.end()) {
+    text += "  no counter and no power value was read: 'joulescale sensors' says why\n";
   }
   text += fmt::format("  record: {}\n", directory);
   return text;

@@ -157,19 +157,19 @@ void Witness::catch_up(Nanoseconds patience) {
   }
 }
 
-bool Witness::saw(int signal, Nanoseconds time, Nanoseconds tolerance, Nanoseconds not_before) {
+bool Witness::saw(int signal, Nanoseconds first, Nanoseconds last, Nanoseconds command_started) {
   if (pid_ > 0) {
     collect();
   }
-  std::erase_if(reports_, [&](const Report& r) { return r.time < time - std::chrono::seconds(5); });
+  std::erase_if(reports_,
+                [&](const Report& r) { return r.time < first - std::chrono::seconds(5); });
   const auto found = std::ranges::find_if(reports_, [&](const Report& report) {
-    return report.signal == signal && report.time >= time - tolerance &&
-           report.time <= time + tolerance;
+    return report.signal == signal && report.time >= first && report.time <= last;
   });
   if (found == reports_.end()) {
     return false;
   }
-  const bool counts = found->time >= not_before;
+  const bool counts = found->time >= command_started;
   reports_.erase(found);
   return counts;
 }

@@ -28,9 +28,9 @@ class Witness {
   /// Returns when the witness has reported all that it received so far, or after `patience`: on a
   /// busy machine it may not have run for a while.
   void catch_up(Nanoseconds patience);
-  /// Whether the witness received the signal within `tolerance` of `time`, and after
-  /// `not_before`; each report counts once.
-  bool saw(int signal, Nanoseconds time, Nanoseconds tolerance, Nanoseconds not_before);
+  /// Whether the witness received the signal between `first` and `last`, and not before
+  /// `command_started`; each report counts once.
+  bool saw(int signal, Nanoseconds first, Nanoseconds last, Nanoseconds command_started);
   void end();
 
  private:

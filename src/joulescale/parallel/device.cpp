@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "joulescale/base/file.h"
 #include "joulescale/parallel/cuda/cuda_library.h"
 
 namespace joulescale {
@@ -22,9 +23,10 @@ Error unavailable(std::string_view why) {
 /// unloaded.
 Result<const CudaLibrary*> load_library() {
   std::error_code error;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
-  const auto file = program.parent_path().parent_path() / "lib" / kCudaLibraryFile;
-  if (error || !std::filesystem::exists(file, error)) {
+  const auto program = own_program();
+  const auto file = (program ? *program : std::filesystem::path()).parent_path().parent_path() /
+                    "lib" / kCudaLibraryFile;
+  if (!program || !std::filesystem::exists(file, error)) {
     return unavailable(fmt::format(
         "there is no {}: this build has no CUDA part (JOULESCALE_WITH_CUDA)", file.native()));
   }

@@ -44,6 +44,32 @@ EnergyRecord read_energy(ObjectReader& reader) {
   return energy;
 }
 
+BaselineRecord read_baseline(ObjectReader& reader) {
+  BaselineRecord baseline;
+  reader.get("duration_s", baseline.duration);
+  reader.each_member("components", [&](const std::string& name, ObjectReader& entry) {
+    BaselinePower& component = baseline.components[name];
+    entry.get("power_w", component.power);
+    entry.get("uncertainty_w", component.uncertainty);
+    entry.get("provenance", component.provenance);
+  });
+  reader.get("power_w", baseline.power);
+  reader.get("power_uncertainty_w", baseline.power_uncertainty);
+  reader.get("energy_j", baseline.energy);
+  reader.get("energy_uncertainty_j", baseline.energy_uncertainty);
+  if (reader.has("above_baseline_j")) {  // the one energy that may be negative
+    double above_j = 0.0;
+    reader.get("above_baseline_j", above_j);
+    baseline.above = Joules(above_j);
+  }
+  reader.get("above_baseline_uncertainty_j", baseline.above_uncertainty);
+  reader.get("estimated_power_w", baseline.estimated_power);
+  reader.get("estimated_j", baseline.estimated);
+  reader.get("cpu_busy_share", baseline.cpu_busy_share);
+  reader.get("notes", baseline.notes);
+  return baseline;
+}
+
 TrainingRecord read_training(ObjectReader& reader) {
   TrainingRecord training;
   reader.get("model", training.model);
@@ -108,6 +134,27 @@ HardwareRecord read_hardware(ObjectReader& reader) {
   return hardware;
 }
 
+MetricRecord read_metric(ObjectReader& reader) {
+  MetricRecord metric;
+  reader.get("name", metric.name);
+  reader.get("node", metric.node);
+  reader.get("unit", metric.unit);
+  reader.get("mean", metric.mean);
+  reader.get("minimum", metric.minimum);
+  reader.get("maximum", metric.maximum);
+  reader.get("difference", metric.difference);
+  reader.get("mean_rate", metric.mean_rate);
+  reader.each_value("bit_shares", [&](const std::string& bit, const Json& value) {
+    if (value.is_number()) {
+      metric.bit_shares[bit] = value.get<double>();
+    } else {
+      reader.fail("bit_shares", "an object of numbers");
+    }
+  });
+  reader.get("samples", metric.samples);
+  return metric;
+}
+
 void read_measurement(ObjectReader& reader, RunRecord& run) {
   reader.each_element("nodes", [&](ObjectReader& entry) {
     NodeRecord& node = run.nodes.emplace_back();
@@ -126,9 +173,11 @@ void read_measurement(ObjectReader& reader, RunRecord& run) {
   }
   reader.object("hardware", [&](ObjectReader& entry) { run.hardware = read_hardware(entry); });
   reader.object("energy", [&](ObjectReader& entry) { run.energy = read_energy(entry); });
+  reader.object("baseline", [&](ObjectReader& entry) { run.baseline = read_baseline(entry); });
   reader.object("power", [&](ObjectReader& entry) {
     entry.get("mean_w", run.power.mean);
     entry.get("peak_w", run.power.peak);
+    entry.get("peak_window_s", run.power.peak_window);
   });
   reader.each_element("sources", [&](ObjectReader& entry) {
     SourceRecord& source = run.sources.emplace_back();
@@ -143,6 +192,8 @@ void read_measurement(ObjectReader& reader, RunRecord& run) {
     entry.get("resets", source.resets);
     entry.get("late_start_s", source.late_start);
   });
+  reader.each_element("metrics",
+                      [&](ObjectReader& entry) { run.metrics.push_back(read_metric(entry)); });
   reader.each_element("regions", [&](ObjectReader& entry) {
     RegionRecord& region = run.regions.emplace_back();
     entry.get("name", region.name);

@@ -86,6 +86,33 @@ Json write_energy(const EnergyRecord& energy) {
   return object;
 }
 
+Json write_baseline(const BaselineRecord& baseline) {
+  Json object = Json::object();
+  put(object, "duration_s", baseline.duration);
+  Json components = Json::object();
+  for (const auto& [name, component] : baseline.components) {
+    Json entry = Json::object();
+    put(entry, "power_w", component.power);
+    put(entry, "uncertainty_w", component.uncertainty);
+    entry["provenance"] = provenance_name(component.provenance);
+    components[to_valid_utf8(name)] = std::move(entry);
+  }
+  put_object(object, "components", std::move(components));
+  put(object, "power_w", baseline.power);
+  put(object, "power_uncertainty_w", baseline.power_uncertainty);
+  put(object, "energy_j", baseline.energy);
+  put(object, "energy_uncertainty_j", baseline.energy_uncertainty);
+  put(object, "above_baseline_j", baseline.above);
+  put(object, "above_baseline_uncertainty_j", baseline.above_uncertainty);
+  put(object, "estimated_power_w", baseline.estimated_power);
+  put(object, "estimated_j", baseline.estimated);
+  put(object, "cpu_busy_share", baseline.cpu_busy_share);
+  if (!baseline.notes.empty()) {
+    put(object, "notes", baseline.notes);
+  }
+  return object;
+}
+
 Json write_rank(const RankRecord& rank) {
   Json object = Json::object();
   put(object, "rank", rank.rank);
@@ -129,6 +156,25 @@ Json write_source(const SourceRecord& source) {
   put(object, "wraps", source.wraps);
   put(object, "resets", source.resets);
   put(object, "late_start_s", source.late_start);
+  return object;
+}
+
+Json write_metric(const MetricRecord& metric) {
+  Json object = Json::object();
+  put(object, "name", metric.name);
+  put(object, "node", metric.node);
+  put(object, "unit", metric.unit);
+  put(object, "mean", metric.mean);
+  put(object, "minimum", metric.minimum);
+  put(object, "maximum", metric.maximum);
+  put(object, "difference", metric.difference);
+  put(object, "mean_rate", metric.mean_rate);
+  Json shares = Json::object();
+  for (const auto& [bit, share] : metric.bit_shares) {
+    put(shares, bit.c_str(), share);
+  }
+  put_object(object, "bit_shares", std::move(shares));
+  put(object, "samples", metric.samples);
   return object;
 }
 
@@ -220,14 +266,23 @@ Json write_run(const RunRecord& run) {
   put(object, "device_hours", run.device_hours);
   put_object(object, "hardware", write_hardware(run.hardware));
   object["energy"] = write_energy(run.energy);
+  if (run.baseline) {
+    object["baseline"] = write_baseline(*run.baseline);
+  }
   Json power = Json::object();
   put(power, "mean_w", run.power.mean);
   put(power, "peak_w", run.power.peak);
+  put(power, "peak_window_s", run.power.peak_window);
   put_object(object, "power", std::move(power));
   object["sources"] = Json::array();
   for (const SourceRecord& source : run.sources) {
     object["sources"].push_back(write_source(source));
   }
+  Json metrics = Json::array();
+  for (const MetricRecord& metric : run.metrics) {
+    metrics.push_back(write_metric(metric));
+  }
+  put_object(object, "metrics", std::move(metrics));
   object["regions"] = Json::array();
   for (const RegionRecord& region : run.regions) {
     object["regions"].push_back(write_region(region));

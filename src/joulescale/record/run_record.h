@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "joulescale/base/clock.h"
 #include "joulescale/base/units.h"
 
 namespace joulescale {
@@ -77,9 +78,41 @@ struct HardwareRecord {
   std::optional<std::string> driver;
 };
 
+/// The idle node's power before the command was started, of one component.
+struct BaselinePower {
+  Watts power;
+  std::optional<Watts> uncertainty;  // half-width of the 95 % interval of the reading
+  Provenance provenance = Provenance::kMeasured;
+};
+
+/// The idle baseline (monitor --baseline). It stands beside the run's energy; nothing is subtracted
+/// from that.
+struct BaselineRecord {
+  std::optional<Seconds> duration;  // of the shortest baseline of a node
+  std::map<std::string, BaselinePower> components;
+  // Of the components that the run's total includes, measured and integrated:
+  std::optional<Watts> power;
+  std::optional<Watts> power_uncertainty;
+  std::optional<Joules> energy;  // that power for the time of the run
+  std::optional<Joules> energy_uncertainty;
+  std::optional<Joules> above;  // the run's total less `energy`; negative if it took less than idle
+  std::optional<Joules> above_uncertainty;
+  // Of the components that are estimated:
+  std::optional<Watts> estimated_power;
+  std::optional<Joules> estimated;
+  std::optional<double> cpu_busy_share;  // of all hardware threads, 0 to 1; the busiest node's
+  std::vector<std::string> notes;        // what makes the baseline doubtful, in words
+};
+
+/// A length that --baseline and a study's `[monitor] baseline` take, 1 s to 1 h; nothing for
+/// another text.
+std::optional<Nanoseconds> parse_baseline_length(std::string_view text);
+inline constexpr std::string_view kBaselineLengths = "1s to 1h, as in 10s, 1500ms or 2min";
+
 struct PowerRecord {
   std::optional<Watts> mean;
-  std::optional<Watts> peak;
+  std::optional<Watts> peak;           // the highest mean over a window
+  std::optional<Seconds> peak_window;  // its length
 };
 
 struct SourceRecord {
@@ -93,6 +126,22 @@ struct SourceRecord {
   std::uint64_t wraps = 0;
   std::uint64_t resets = 0;
   std::optional<Seconds> late_start;
+};
+
+/// A quantity beside energy, between the command's begin and end; never added to one. A gauge has
+/// mean, minimum and maximum, a counter difference and mean rate, a bit mask the shares of its
+/// bits.
+struct MetricRecord {
+  std::string name;  // "nvml/GPU-<uuid>/temperature"
+  std::string node;  // as in RankRecord
+  std::string unit;  // "percent", "MHz", "degC", "B", "W", "s", "bits"
+  std::uint64_t samples = 0;
+  std::optional<double> mean;  // weighted by time
+  std::optional<double> minimum;
+  std::optional<double> maximum;
+  std::optional<double> difference;
+  std::optional<double> mean_rate;           // units a second
+  std::map<std::string, double> bit_shares;  // of the time, 0 to 1
 };
 
 struct RegionRecord {
@@ -171,8 +220,10 @@ struct RunRecord {
   double device_hours = 0.0;
   HardwareRecord hardware;
   EnergyRecord energy;
+  std::optional<BaselineRecord> baseline;
   PowerRecord power;
   std::vector<SourceRecord> sources;
+  std::vector<MetricRecord> metrics;
   std::vector<RegionRecord> regions;
   OverheadRecord overhead;
   std::vector<std::string> flags;

@@ -96,21 +96,6 @@ std::string escape_markdown(std::string_view text) { return replace_each(text, k
 
 std::string escape_latex(std::string_view text) { return replace_each(text, kLatex); }
 
-std::string escape_csv(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
-    return std::string(text);
-  }
-  std::string quoted = "\"";
-  for (const char c : text) {
-    quoted += c;
-    if (c == '"') {
-      quoted += c;
-    }
-  }
-  quoted += '"';
-  return quoted;
-}
-
 std::string escape_json_for_html(std::string_view json) { return replace_each(json, kJsonInHtml); }
 
 }  // namespace joulescale

@@ -18,9 +18,6 @@ std::string escape_markdown(std::string_view text);
 /// A cell or caption of a LaTeX document, also for the signs that joulescale prints (± ² ·).
 std::string escape_latex(std::string_view text);
 
-/// A CSV value (RFC 4180), quoted where needed.
-std::string escape_csv(std::string_view text);
-
 /// JSON text made safe inside an HTML script element: '<', '>', '&', U+2028 and U+2029 as \uXXXX.
 std::string escape_json_for_html(std::string_view json);
 

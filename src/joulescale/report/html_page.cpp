@@ -279,7 +279,9 @@ Result<std::string> format_html_page(const StudyReport& report, std::string_view
                          "What was measured, and how",
                          {component_table(report), source_table(report), hardware_table(report)});
   page += format_section(
-      "runs", "Runs", {failed_run_table(report), flag_table(report), run_table(report)});
+      "runs",
+      "Runs",
+      {failed_run_table(report), flag_table(report), run_table(report), baseline_table(report)});
   page += format_list("What could not be read", report.problems);
   page += "</main>\n" + format_footer(program_version);
   page +=

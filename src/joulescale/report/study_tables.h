@@ -45,6 +45,9 @@ Table phase_table(const StudyReport& report, Columns which);
 /// One row a run, failed ones too.
 Table run_table(const StudyReport& report);
 
+/// One row a run with an idle baseline; no rows where no run has one.
+Table baseline_table(const StudyReport& report);
+
 /// One row a flag that some run carries, with its meaning.
 Table flag_table(const StudyReport& report);
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "joulescale/sensors/estimate/estimate_sensor.h"
+#include "joulescale/sensors/load/load_sensor.h"
 #include "joulescale/sensors/sensor.h"
 
 namespace joulescale {
@@ -28,10 +29,14 @@ struct SourceOptions {
   /// The value of CUDA_VISIBLE_DEVICES; absent: the variable is not set.
   std::optional<std::string> cuda_visible_devices;
   EstimateOptions estimate;
+  /// The processes whose load is read; absent: that of the node alone.
+  std::optional<RankProcesses> processes;
+  bool force_rate = false;  // read sources as often as asked, even if a driver may not like it
 };
 
-/// The sources of this version, not yet open: powercap, NVML and the estimate. The estimate always
-/// runs; its values count only for domains in which no counter gave one.
+/// The sources of this version, not yet open: powercap, perf, NVML, the estimate, and metrics.
+/// powercap and perf show the same counters and one of them counts. The estimate always runs; its
+/// values count only for domains in which no counter gave one. perf needs a root that is "/".
 std::vector<std::unique_ptr<Sensor>> make_sensors(const SourceOptions& options, Clock& clock);
 
 struct UnbuiltSource {

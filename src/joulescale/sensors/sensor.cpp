@@ -4,6 +4,10 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
+#include "joulescale/base/file.h"
+
 namespace joulescale {
 namespace {
 
@@ -12,8 +16,41 @@ constexpr std::array kDomains = {Domain::kCpu,
                                  Domain::kGpu,
                                  Domain::kCpuCore,
                                  Domain::kCpuUncore,
-                                 Domain::kPlatform};
+                                 Domain::kPlatform,
+                                 Domain::kModule};
 constexpr int kMovesWanted = 2;
+
+struct UnitFacts {
+  std::string_view raw_name;
+  std::string_view reported_name;
+  double reported_per_raw = 0.0;
+};
+
+UnitFacts unit_facts(RawUnit unit) {
+  switch (unit) {
+    case RawUnit::kMicrojoule:
+      return {"uJ", "J", 1e-6};
+    case RawUnit::kMillijoule:
+      return {"mJ", "J", 1e-3};
+    case RawUnit::kMilliwatt:
+      return {"mW", "W", 1e-3};
+    case RawUnit::kJouleOver2To32:
+      return {"2^-32 J", "J", 0x1p-32};
+    case RawUnit::kPercent:
+      return {"percent", "percent", 1.0};
+    case RawUnit::kMegahertz:
+      return {"MHz", "MHz", 1.0};
+    case RawUnit::kCelsius:
+      return {"degC", "degC", 1.0};
+    case RawUnit::kByte:
+      return {"B", "B", 1.0};
+    case RawUnit::kMicrosecond:
+      return {"us", "s", 1e-6};
+    case RawUnit::kBitMask:
+      return {"bits", "bits", 1.0};
+  }
+  return {"unknown", "unknown", 0.0};
+}
 
 struct Moves {
   std::optional<std::uint64_t> last;
@@ -38,6 +75,8 @@ std::string_view domain_name(Domain domain) {
       return "cpu_uncore";
     case Domain::kPlatform:
       return "platform";
+    case Domain::kModule:
+      return "module";
   }
   return "unknown";
 }
@@ -58,32 +97,47 @@ std::vector<std::string> overlaps_of(Domain domain) {
       return {"cpu"};
     case Domain::kPlatform:
       return {"cpu", "dram"};
+    case Domain::kModule:
+      return {"cpu", "dram", "gpu"};
     default:
       return {};
   }
 }
 
-double si_per_raw_unit(RawUnit unit) {
-  switch (unit) {
-    case RawUnit::kMicrojoule:
-      return 1e-6;
-    case RawUnit::kMillijoule:
-    case RawUnit::kMilliwatt:
-      return 1e-3;
-  }
-  return 0.0;
-}
-
-std::string_view raw_unit_name(RawUnit unit) {
-  switch (unit) {
-    case RawUnit::kMicrojoule:
-      return "uJ";
-    case RawUnit::kMillijoule:
-      return "mJ";
-    case RawUnit::kMilliwatt:
-      return "mW";
+std::string_view quantity_name(Quantity quantity) {
+  switch (quantity) {
+    case Quantity::kEnergy:
+      return "energy";
+    case Quantity::kPower:
+      return "power";
+    case Quantity::kMetric:
+      return "metric";
   }
   return "unknown";
+}
+
+std::string setcap_command(std::string_view capability) {
+  const auto program = own_program();
+  return fmt::format("setcap {}+ep {}", capability, program ? program->native() : "joulescale");
+}
+
+double si_per_raw_unit(RawUnit unit) { return unit_facts(unit).reported_per_raw; }
+
+std::string_view raw_unit_name(RawUnit unit) { return unit_facts(unit).raw_name; }
+
+std::string_view reported_unit_name(RawUnit unit) { return unit_facts(unit).reported_name; }
+
+bool is_consistent(const Channel& channel) {
+  const bool is_joules = reported_unit_name(channel.unit) == "J";
+  switch (channel.quantity) {
+    case Quantity::kEnergy:
+      return is_joules && channel.behavior == Behavior::kCounter;
+    case Quantity::kPower:
+      return channel.unit == RawUnit::kMilliwatt && channel.behavior == Behavior::kGauge;
+    case Quantity::kMetric:
+      return !is_joules;
+  }
+  return false;
 }
 
 std::vector<std::optional<Nanoseconds>> probe_update_periods(Sensor& sensor,
@@ -99,11 +153,20 @@ std::vector<std::optional<Nanoseconds>> probe_update_periods(Sensor& sensor,
     sensor.read(readings);
     all_seen = true;
     for (std::size_t i = 0; i < channels.size(); ++i) {
-      if (channels[i].behavior != Behavior::kCounter || readings[i].status != ReadStatus::kOk) {
+      if (channels[i].behavior != Behavior::kCounter) {
+        continue;
+      }
+      if (readings[i].status != ReadStatus::kOk) {
+        all_seen = false;
         continue;
       }
       Moves& channel = moves[i];
-      if (channel.last && readings[i].raw > *channel.last) {
+      const bool fell = channel.last && readings[i].raw < *channel.last;
+      if (fell && !channels[i].counter_range) {  // a hurried driver's wrong answer is no move
+        all_seen = false;
+        continue;
+      }
+      if (channel.last && !fell && readings[i].raw > *channel.last) {
         (channel.count == 0 ? channel.first_move : channel.last_move) = readings[i].after;
         ++channel.count;
       }

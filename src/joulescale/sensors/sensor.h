@@ -19,17 +19,23 @@
 
 namespace joulescale {
 
-/// Joules and watts are different quantities: a power channel is integrated, never summed.
-enum class Quantity { kEnergy, kPower };
+/// Joules and watts are different quantities: a power channel is integrated, never summed. A metric
+/// (utilisation, clock, temperature, bytes, CPU time...) is neither: it has accounts of its own
+/// that know no joules.
+enum class Quantity { kEnergy, kPower, kMetric };
+
+/// "energy", "power", "metric".
+std::string_view quantity_name(Quantity quantity);
 
 /// kCounter: cumulative, only differences mean something. kGauge: a value of the moment.
 enum class Behavior { kCounter, kGauge };
 
 /// What a channel meters. kCpu, kDram and kGpu are disjoint and make up the total; the others
 /// contain, or are contained in, one of these: they are shown and never added.
-enum class Domain { kCpu, kDram, kGpu, kCpuCore, kCpuUncore, kPlatform };
+enum class Domain { kCpu, kDram, kGpu, kCpuCore, kCpuUncore, kPlatform, kModule };
 
-/// "cpu", "dram", "gpu", "cpu_core", "cpu_uncore", "platform": the component's name in run.json.
+/// "cpu", "dram", "gpu", "cpu_core", "cpu_uncore", "platform", "module": the component's name in
+/// run.json.
 std::string_view domain_name(Domain domain);
 std::optional<Domain> domain_from_name(std::string_view name);
 /// Whether the total counts the domain.
@@ -37,12 +43,29 @@ bool is_counted(Domain domain);
 /// The names of the domains that share joules with this one.
 std::vector<std::string> overlaps_of(Domain domain);
 
-enum class RawUnit { kMicrojoule, kMillijoule, kMilliwatt };
+/// Journals hold the numbers: new ones come last, and kLastRawUnit with them.
+enum class RawUnit {
+  kMicrojoule,
+  kMillijoule,
+  kMilliwatt,
+  kJouleOver2To32,  // 2^-32 J, the unit of perf's energy events
+  // Of metrics only:
+  kPercent,
+  kMegahertz,
+  kCelsius,
+  kByte,
+  kMicrosecond,
+  kBitMask,
+};
+inline constexpr RawUnit kLastRawUnit = RawUnit::kBitMask;
 
-/// Joules or watts for one raw unit: the only conversion of units in the product.
+/// Joules, watts, or what reported_unit_name() says for one raw unit: the only conversion of units
+/// in the product.
 double si_per_raw_unit(RawUnit unit);
-/// "uJ", "mJ", "mW".
+/// "uJ", "mJ", "mW", "2^-32 J".
 std::string_view raw_unit_name(RawUnit unit);
+/// "J", "W", "percent", "MHz", "degC", "B", "s", "bits".
+std::string_view reported_unit_name(RawUnit unit);
 
 struct Channel {
   std::string name;  // "powercap/package-0", "nvml/GPU-<uuid>/energy"; unique on a node
@@ -55,16 +78,20 @@ struct Channel {
   std::string overlap_group;
   /// Raw modulus of a counter that wraps; absent: a decrease is a reset.
   std::optional<std::uint64_t> counter_range;
-  /// Seen at open(), else absent: unknown.
+  /// As documented or measured before; absent: unknown, and learned from the readings.
   std::optional<Nanoseconds> update_period;
-  /// Nothing above this power is believed.
+  /// Nothing above this power is believed. Of an estimate: the highest that its model gives.
   Watts plausible_power{4000.0};
   Provenance provenance = Provenance::kMeasured;
   /// The vendor's or the literature's figure, or "unknown".
   std::string instrument_accuracy = "unknown";
-  /// What an estimate is computed from; empty for real sensors.
+  /// What an estimate is computed from; of a bit mask, the name of each bit by its number ("2").
   std::map<std::string, std::string> inputs;
 };
+
+/// Whether quantity, behavior and unit belong together: energy is a counter of joules, power a
+/// gauge of watts, a metric anything but joules.
+bool is_consistent(const Channel& channel);
 
 enum class ReadStatus : std::uint8_t {
   kOk,
@@ -95,6 +122,13 @@ struct DeviceInfo {
 /// what the caller holds already.
 using SourceClaim = std::function<bool(const std::string& source)>;
 
+/// How to find out when the counters of a sensor move: by reads every `interval`, for as long as
+/// `limit`.
+struct TickWatch {
+  Nanoseconds interval{0};
+  Nanoseconds limit{0};
+};
+
 /// Not thread safe; one thread opens, reads and closes a sensor.
 class Sensor {
  public:
@@ -102,8 +136,8 @@ class Sensor {
 
   /// From the next open() on, the sensor has channels only for sources that `claim` grants.
   void share(SourceClaim claim) { claim_ = std::move(claim); }
-  /// What the last open() was granted, and what other processes read: "powercap", "estimate", the
-  /// UUIDs of GPUs. Both are empty for a sensor that is not shared.
+  /// What the last open() was granted, and what other processes read: "powercap", "perf",
+  /// "estimate", the UUIDs of GPUs. Both are empty for a sensor that is not shared.
   const std::vector<std::string>& granted() const { return granted_; }
   const std::vector<std::string>& elsewhere() const { return elsewhere_; }
 
@@ -120,6 +154,10 @@ class Sensor {
   virtual std::span<const DeviceInfo> devices() const { return {}; }
   /// The source is not asked more often than this while it is sampled.
   virtual Nanoseconds min_read_period() const { return Nanoseconds(0); }
+  /// The sensor has metrics only: nobody waits for it, neither the command's start nor its end.
+  virtual bool only_metrics() const { return false; }
+  /// For a source whose counters move at a pace of their own that nobody documents.
+  virtual std::optional<TickWatch> tick_watch() const { return std::nullopt; }
   /// Fills one reading a channel, in the order of channels(). Neither allocates nor logs.
   virtual void read(std::span<RawReading> out) noexcept = 0;
   /// May be called twice.
@@ -135,6 +173,9 @@ class Sensor {
   std::vector<std::string> granted_;
   std::vector<std::string> elsewhere_;
 };
+
+/// The command, for root, that lets this program have a capability: "setcap CAPABILITY+ep FILE".
+std::string setcap_command(std::string_view capability);
 
 /// How often each counter of an open sensor moves: reads every `interval` until each was seen to
 /// move three times or `limit` has passed. Absent for a counter that moved less often.

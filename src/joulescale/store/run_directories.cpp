@@ -37,24 +37,6 @@ auto order_key(const RunRecord& run) {
                          run.id);
 }
 
-std::vector<fs::path> sorted_subdirectories(const fs::path& directory,
-                                            std::vector<std::string>& problems) {
-  std::vector<fs::path> found;
-  std::error_code code;
-  for (fs::directory_iterator entry(directory, code), end; !code && entry != end;
-       entry.increment(code)) {
-    std::error_code ignored;
-    if (entry->is_directory(ignored) && !entry->path().filename().native().starts_with('.')) {
-      found.push_back(entry->path());
-    }
-  }
-  if (code) {
-    problems.push_back(io_error("list", directory.native(), code.value()).text());
-  }
-  std::sort(found.begin(), found.end());
-  return found;
-}
-
 /// The series of a run as the study has them now (see kStudyRecordsFolder).
 void refresh_series(StoredRun& run, const fs::path& study_record_file) {
   if (!run.record.study) {
@@ -131,18 +113,35 @@ bool is_study_directory(const fs::path& directory) {
   return fs::is_directory(directory / kRunsFolder, ignored);
 }
 
+std::vector<fs::path> run_directories_below(const fs::path& directory,
+                                            std::vector<std::string>& problems) {
+  const fs::path folder = is_study_directory(directory) ? directory / kRunsFolder : directory;
+  std::vector<fs::path> found;
+  std::error_code code;
+  for (fs::directory_iterator entry(folder, code), end; !code && entry != end;
+       entry.increment(code)) {
+    std::error_code ignored;
+    if (entry->is_directory(ignored) && !entry->path().filename().native().starts_with('.')) {
+      found.push_back(entry->path());
+    }
+  }
+  if (code) {
+    problems.push_back(io_error("list", folder.native(), code.value()).text());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
 StoredRuns read_run_directories(const fs::path& directory) {
   StoredRuns stored;
   std::error_code ignored;
   if (fs::exists(directory / kRunFile, ignored)) {
     add_run(directory, directory.native(), nullptr, stored);
-  } else if (is_study_directory(directory)) {
-    for (const fs::path& run : sorted_subdirectories(directory / kRunsFolder, stored.problems)) {
-      add_run(run, (fs::path(kRunsFolder) / run.filename()).native(), &directory, stored);
-    }
   } else {
-    for (const fs::path& run : sorted_subdirectories(directory, stored.problems)) {
-      add_run(run, run.filename().native(), nullptr, stored);
+    const bool is_study = is_study_directory(directory);
+    for (const fs::path& run : run_directories_below(directory, stored.problems)) {
+      add_run(
+          run, run.lexically_relative(directory).native(), is_study ? &directory : nullptr, stored);
     }
   }
   order_runs(stored);

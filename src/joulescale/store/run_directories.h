@@ -35,6 +35,11 @@ struct StoredRuns {
 /// Directories with a runs/ folder in them are study directories.
 bool is_study_directory(const std::filesystem::path& directory);
 
+/// The directories, sorted, among which read_run_directories() looks for runs: those in the runs/
+/// folder of a study directory, else those in `directory`. Hidden ones are none of them.
+std::vector<std::filesystem::path> run_directories_below(const std::filesystem::path& directory,
+                                                         std::vector<std::string>& problems);
+
 /// Every run of a study directory, of a directory of run directories, or of one run directory.
 /// Unreadable ones are problems, not errors.
 StoredRuns read_run_directories(const std::filesystem::path& directory);

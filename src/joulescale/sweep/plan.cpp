@@ -92,6 +92,7 @@ std::vector<std::string> monitor_options(const MonitorSpec& monitor) {
     }
   };
   add_number("--rate=", monitor.rate_hz);
+  add_text("--baseline=", monitor.baseline);
   add_text("--root=", monitor.root);
   add_text("--nvml-library=", monitor.nvml_library);
   add_number("--cpu-thread-watts=", monitor.cpu_thread_watts);

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "joulescale/base/file.h"
 #include "joulescale/base/text.h"
 #include "joulescale/sweep/local/child_process.h"
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/integration/monitor/monitor_harness.h"
+#include "tests/support/powercap_tree.h"
 
 namespace joulescale::testing {
 namespace {
@@ -219,8 +220,12 @@ TEST_F(MonitorDirectories, RemovedDirectoryDoesNotChangeTheStatus) {
 }
 
 TEST_F(MonitorDirectories, FullDiskIsFlaggedAndDoesNotChangeTheStatus) {
-  Program program(monitor({"--rate", "100"}, {"sh", "-c", "sleep 3.5; exit 4"}),
-                  {.file_size_limit = 4500});
+  PowercapTree tree;  // its journal is larger than the limit, its records are smaller
+  tree.add_zone("intel-rapl:0", "package-0", 100);
+  tree.add_zone("intel-rapl:0:0", "dram", 100);
+  Program program(
+      monitor({"--rate", "100", "--root", tree.root().native()}, {"sh", "-c", "sleep 3.5; exit 4"}),
+      {.file_size_limit = 4500});
   EXPECT_EQ(program.wait_status(), 4);
   EXPECT_THAT(program.err(), HasSubstr("journal is incomplete"));
   EXPECT_THAT(record().flags, Contains("disk_full"));
@@ -261,6 +266,9 @@ TEST_F(MonitorUsage, MistakesAreOneLineAndStatus2) {
       {{"monitor", "--rate", "0", "--", "true"}, "--rate"},
       {{"monitor", "--rate", "1000", "--", "true"}, "--rate"},
       {{"monitor", "--rate", "nan", "--", "true"}, "'nan' is not allowed; allowed: a number"},
+      {{"monitor", "--baseline", "10", "--", "true"},
+       "--baseline: '10' is not allowed; allowed: 1s"},
+      {{"monitor", "--baseline", "0s", "--", "true"}, "--baseline: '0s'"},
       {{"monitor", "--ram-watts", "1e308", "--", "true"}, "--ram-watts"},
       {{"monitor", "--root=", "--output", "x", "--", "true"}, "option '--root=' has no value"},
       {{"monitor", "--root", "/nonexistent", "--", "true"}, "'/nonexistent' is no directory"},

@@ -1,45 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 // joulescale monitor against live fakes with known energy: a powercap tree that a thread keeps
 // moving, and a fake NVML library. The run's own times come from its journal.
+#include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "joulescale/base/clock.h"
-#include "joulescale/monitor/journal.h"
 
 #include "tests/fakes/nvml/scenario.h"
 #include "tests/integration/monitor/live_counters.h"
 #include "tests/integration/monitor/monitor_harness.h"
+#include "tests/integration/monitor/run_times.h"
 #include "tests/support/fake_nvml_dir.h"
 
 namespace joulescale::testing {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-/// When the command ran.
-class RunTimes final : public JournalVisitor {
- public:
-  explicit RunTimes(const std::filesystem::path& run_directory) {
-    for (const auto& node : std::filesystem::directory_iterator(run_directory / "nodes")) {
-      EXPECT_TRUE(read_journal(node.path() / "journal-0", *this).ok());
-    }
-  }
-  void on_sensor(std::size_t, Nanoseconds, const std::vector<Channel>&) override {}
-  void on_readings(std::size_t, const std::vector<RawReading>&) override {}
-  void on_missed(std::size_t, std::uint64_t) override {}
-  void on_begin(Nanoseconds time) override { begin = time; }
-  void on_end(Nanoseconds time, bool, int) override { end = time; }
-
-  Nanoseconds begin{0};
-  Nanoseconds end{0};
-};
 
 class MonitorEnergy : public MonitorTest {};
 
@@ -97,6 +82,27 @@ TEST_F(MonitorEnergy, PowercapRampWithTwoWraps) {
   }
 }
 
+TEST_F(MonitorEnergy, AnEstimateStandsByWhereACounterMeasures) {
+  for (const bool counter : {true, false}) {
+    std::filesystem::remove_all(run_directory());
+    PowercapTree tree;
+    tree.set_proc_stat(2, 10);
+    if (counter) {
+      tree.add_zone("intel-rapl:0", "package-0", 5);
+    }
+    Program program(monitor({"--root", tree.root().native(), "--rate", "20"}, {"sleep", "3"}));
+    ASSERT_EQ(program.wait_status(), 0) << program.err();
+    const RunRecord run = record();
+    const auto found = std::ranges::find(run.sources, "estimate/cpu", &SourceRecord::name);
+    ASSERT_NE(found, run.sources.end());
+    if (counter) {
+      EXPECT_LE(found->samples, 14U) << "once a second, and the last ticks";
+    } else {
+      EXPECT_GE(found->samples, 20U);
+    }
+  }
+}
+
 TEST_F(MonitorEnergy, VanishingZoneIsMissedNotZero) {
   PowercapTree tree;
   tree.add_zone("intel-rapl:0", "package-0", 0);
@@ -131,8 +137,8 @@ double expected_energy(const std::string& scenario_file, const RunTimes& times) 
   const auto seconds = [&](Nanoseconds time) {
     return to_seconds(time - Nanoseconds(*scenario.epoch_ns)).value();
   };
-  return fake_nvml::energy_at(scenario.devices[0], seconds(times.end)) -
-         fake_nvml::energy_at(scenario.devices[0], seconds(times.begin));
+  return scenario.devices[0].power.energy_at(seconds(times.end)) -
+         scenario.devices[0].power.energy_at(seconds(times.begin));
 }
 
 class MonitorNvml : public MonitorTest, public ::testing::WithParamInterface<double> {};
@@ -169,15 +175,41 @@ INSTANTIATE_TEST_SUITE_P(UpdatePeriods,
 TEST_F(MonitorEnergy, WithoutEnergyCounterPowerIsIntegrated) {
   const FakeNvmlDir fake(JOULESCALE_FAKE_NVML_NO_ENERGY_DIR,
                          ramp_scenario(system_clock().monotonic_now(), 20.0));
-  Program program(
-      monitor({"--nvml-library", fake.library().native(), "--rate", "20"}, {"sleep", "3"}),
-      {.environment = {{"CUDA_VISIBLE_DEVICES", "0"}}});
+  Program program({joulescale(),
+                   "monitor",
+                   "--output",
+                   run_directory().native(),
+                   "--nvml-library",
+                   fake.library().native(),
+                   "--rate",
+                   "20",
+                   "--",
+                   "sleep",
+                   "3"},
+                  {.environment = {{"CUDA_VISIBLE_DEVICES", "0"}}});
   ASSERT_EQ(program.wait_status(), 0);
   const RunTimes times(run_directory());
   const RunRecord run = record();
   const ComponentEnergy& gpu = run.energy.components.at("gpu");
   expect_energy(gpu, expected_energy(fake.library().native() + ".scenario", times));
   EXPECT_EQ(gpu.provenance, Provenance::kIntegrated);
+  EXPECT_THAT(program.err(), ContainsRegex("total +[0-9.]+ J .- [0-9.]+ J  integrated .gpu."));
+  EXPECT_THAT(program.err(), ContainsRegex("mean power +[0-9.]+ W .- [0-9.]+ W  integrated"));
+  EXPECT_THAT(program.err(), Not(HasSubstr("measured")));
+}
+
+TEST_F(MonitorEnergy, AnEstimateThatOnlyStandsByIsNoGap) {
+  SteadyPackage package;
+  std::filesystem::create_directory_symlink("/proc", package.tree.root() / "proc");
+  Program program(monitor({"--root", package.tree.root().native(), "--nvml-library", "/none.so"},
+                          {"sleep", "2.6"}));
+  ASSERT_EQ(program.wait_status(), 0) << program.err();
+  const RunRecord run = record();
+  EXPECT_EQ(run.energy.components.at("cpu").provenance, Provenance::kMeasured);
+  EXPECT_THAT(run.sources, Contains(::testing::Field(&SourceRecord::name, "estimate/cpu")));
+  if (package.late_joules() == 0.0) {
+    EXPECT_THAT(run.flags, Not(Contains("gap")));
+  }
 }
 
 TEST_F(MonitorEnergy, LostGpuIsFlaggedAndTheRunGoesOn) {

@@ -48,8 +48,9 @@ class FakeNode {
   static std::string scenario() {
     std::string text = fmt::format("epoch_ns {}\n", system_clock().monotonic_now().count());
     for (int gpu = 0; gpu < 4; ++gpu) {
-      text +=
-          fmt::format("gpu GPU-{} NVIDIA Fake\nupdate_ms 20\npower 0:{}\n", gpu, gpu_watts(gpu));
+      text += fmt::format("gpu GPU-{} NVIDIA Fake\nstart_mj 1000000\nupdate_ms 20\npower 0:{}\n",
+                          gpu,
+                          gpu_watts(gpu));
     }
     return text;
   }

@@ -4,10 +4,12 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -20,6 +22,21 @@
 #include "tests/support/temp_dir.h"
 
 namespace joulescale::testing {
+
+/// run.json of a run directory; also holds it to the schema.
+inline RunRecord read_checked_record(const std::filesystem::path& run_directory) {
+  std::ifstream schema_file(JOULESCALE_SOURCE_DIR "/docs/run.schema.json");
+  const JsonSchema schema(nlohmann::json::parse(schema_file));
+  std::ifstream file(run_directory / "run.json");
+  const auto document = nlohmann::json::parse(file, nullptr, false);
+  EXPECT_FALSE(document.is_discarded());
+  for (const std::string& violation : schema.violations(document)) {
+    ADD_FAILURE() << violation;
+  }
+  auto run = read_run_record(run_directory / "run.json");
+  EXPECT_TRUE(run.ok()) << run.error().text();
+  return run.ok() ? *run : RunRecord();
+}
 
 class MonitorTest : public ::testing::Test {
  protected:
@@ -38,19 +55,27 @@ class MonitorTest : public ::testing::Test {
     return arguments;
   }
 
-  /// run.json; also holds it to the schema.
-  RunRecord record() const {
-    std::ifstream schema_file(JOULESCALE_SOURCE_DIR "/docs/run.schema.json");
-    const JsonSchema schema(nlohmann::json::parse(schema_file));
-    std::ifstream file(run_directory() / "run.json");
-    const auto document = nlohmann::json::parse(file, nullptr, false);
-    EXPECT_FALSE(document.is_discarded());
-    for (const std::string& violation : schema.violations(document)) {
-      ADD_FAILURE() << violation;
+  RunRecord record() const { return read_checked_record(run_directory()); }
+
+  /// Until the file below the run directory is there and not empty; false after `patience`.
+  bool wait_for_file(const std::string& name, std::chrono::milliseconds patience) const {
+    constexpr std::chrono::milliseconds kLook{10};
+    std::error_code missing;
+    for (std::chrono::milliseconds waited{0}; waited < patience; waited += kLook) {
+      const auto size = std::filesystem::file_size(run_directory() / name, missing);
+      if (!missing && size > 0) {
+        return true;
+      }
+      std::this_thread::sleep_for(kLook);
     }
-    auto run = read_run_record(run_directory() / "run.json");
-    EXPECT_TRUE(run.ok()) << run.error().text();
-    return run.ok() ? *run : RunRecord();
+    return false;
+  }
+
+  /// Until the rank's monitor has registered, shortly before it opens its sources: what starts then
+  /// comes second.
+  void wait_for_rank(int rank, std::chrono::milliseconds patience) const {
+    EXPECT_TRUE(wait_for_file("ranks/" + std::to_string(rank) + ".json", patience))
+        << "rank " << rank << " did not come";
   }
 
   TempDir work_;

@@ -37,19 +37,6 @@ class MonitorRanks : public MonitorTest {
                                      ProgramOptions{.environment = std::move(more)});
   }
 
-  /// Waits until the rank's monitor has registered: what starts then comes second.
-  void wait_for_rank(int rank) const {
-    const auto file = run_directory() / "ranks" / (std::to_string(rank) + ".json");
-    std::error_code missing;
-    for (int i = 0; i < 1000; ++i) {
-      if (const auto size = std::filesystem::file_size(file, missing); !missing && size > 0) {
-        return;
-      }
-      std::this_thread::sleep_for(10ms);
-    }
-    ADD_FAILURE() << "rank " << rank << " did not come";
-  }
-
   FakeNode node_;
 };
 
@@ -122,10 +109,10 @@ TEST_F(MonitorRanks, OfRanksThatEndTogetherOneSumsUp) {
 
 TEST_F(MonitorRanks, AnotherRankGoesOnWhenTheSamplerIsKilled) {
   const auto sampler = start(0, 2, {"sleep", "6"});
-  wait_for_rank(0);
+  wait_for_rank(0, 10s);
   std::this_thread::sleep_for(600ms);  // it reads every source before the other comes
   const auto other = start(1, 2, {"sleep", "3"});
-  wait_for_rank(1);
+  wait_for_rank(1, 10s);
   std::this_thread::sleep_for(600ms);
   sampler->signal(SIGKILL);
   sampler->wait();
@@ -164,7 +151,7 @@ TEST_F(MonitorRanks, ARankThatIsRegisteredIsRefused) {
 
 TEST_F(MonitorRanks, RequiredComponentsMayBeReadByAnotherRank) {
   const auto first = start(0, 2, {"sleep", "1.5"});
-  wait_for_rank(0);
+  wait_for_rank(0, 10s);
   std::this_thread::sleep_for(300ms);
   std::vector<std::string> more = options();
   more.insert(more.end(), {"--require", "cpu,gpu"});
@@ -177,7 +164,7 @@ TEST_F(MonitorRanks, ALaunchIdJoinsProcessesWithoutALauncher) {
   std::vector<std::string> more = options();
   more.insert(more.end(), {"--launch-id", "mine"});
   Program first(monitor(more, {"sleep", "2.5"}));
-  wait_for_rank(0);
+  wait_for_rank(0, 10s);
   Program second(monitor(more, {"sleep", "0.2"}));
   EXPECT_EQ(second.wait_status(), 0) << second.err();
   EXPECT_EQ(first.wait_status(), 0);

@@ -3,15 +3,18 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <random>
 #include <string>
 #include <thread>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
 
 #include "tests/integration/monitor/live_counters.h"
 #include "tests/integration/monitor/monitor_harness.h"
+#include "tests/support/fake_nvml_dir.h"
 
 namespace joulescale::testing {
 namespace {
@@ -64,6 +67,36 @@ TEST_F(MonitorRecover, KilledAtAnyMomentAtMostTheLastSecondIsLost) {
   }
 }
 
+TEST_F(MonitorRecover, GpusAndHardwareOfAKilledRunAreKnown) {
+  const FakeNvmlDir gpus(JOULESCALE_FAKE_NVML_DIR,
+                         "gpu GPU-1 NVIDIA A\npower 0:100\ngpu GPU-2 NVIDIA A\npower 0:100\n");
+  Program program(monitor({"--nvml-library", gpus.library().native()}, {"sleep", "3"}),
+                  {.new_session = true});
+  std::this_thread::sleep_for(2200ms);
+  program.signal(SIGKILL);
+  program.wait();
+  Program recover({joulescale(), "recover", run_directory().native()});
+  ASSERT_EQ(recover.wait_status(), 0) << recover.err();
+  const RunRecord run = record();
+  EXPECT_EQ(run.devices.kind, "gpu");
+  EXPECT_EQ(run.devices.count, 2);
+  EXPECT_EQ(run.hardware.gpu_model, "NVIDIA A");
+  EXPECT_EQ(run.hardware.gpus_per_node, 2);
+  // Without the rank's own word (killed before it was written) the journal tells of the GPUs.
+  fs::remove(run_directory() / "run.json");
+  const fs::path rank_file = run_directory() / "ranks/0.json";
+  std::ifstream in(rank_file);
+  std::string text((std::istreambuf_iterator<char>(in)), {});
+  in.close();
+  auto rank = nlohmann::json::parse(text);
+  rank.erase("ended_ns");
+  rank["facts"]["gpus"] = nlohmann::json::array();
+  std::ofstream(rank_file) << rank.dump();
+  Program again({joulescale(), "recover", run_directory().native()});
+  ASSERT_EQ(again.wait_status(), 0) << again.err();
+  EXPECT_EQ(record().devices.count, 2) << text;
+}
+
 TEST_F(MonitorRecover, AFinishedRunStaysAsItIs) {
   Program program(measured({"sh", "-c", "exit 3"}));
   ASSERT_EQ(program.wait_status(), 3);
@@ -75,12 +108,112 @@ TEST_F(MonitorRecover, AFinishedRunStaysAsItIs) {
   EXPECT_EQ(std::string((std::istreambuf_iterator<char>(after_file)), {}), before);
 }
 
+TEST_F(MonitorRecover, ANodeThatFailedJustAfterTheEndLosesNothing) {
+  Program program(measured({"sh", "-c", "sleep 0.5; exit 3"}));
+  ASSERT_EQ(program.wait_status(), 3);
+  const double energy_j = record().energy.components.at("cpu").energy.value();
+  // As a file system leaves files that were not synced.
+  fs::remove(run_directory() / "run.json");
+  for (const auto& node : fs::directory_iterator(run_directory() / "nodes")) {
+    fs::resize_file(node.path() / "node.json", 0);
+  }
+  Program recover({joulescale(), "recover", run_directory().native()});
+  ASSERT_EQ(recover.wait_status(), 0) << recover.err();
+  EXPECT_NEAR(record().energy.components.at("cpu").energy.value(), energy_j, 1e-6 * energy_j);
+  EXPECT_EQ(record().exit_status, 3);
+}
+
 TEST_F(MonitorRecover, ARunThatGoesOnIsLeftAlone) {
   Program program(measured({"sleep", "1.5"}));
   std::this_thread::sleep_for(700ms);
   Program recover({joulescale(), "recover", run_directory().native()});
   EXPECT_EQ(recover.wait_status(), 1);
   EXPECT_THAT(recover.err(), HasSubstr("rank 0 still runs"));
+  EXPECT_EQ(program.wait_status(), 0);
+  EXPECT_EQ(record().exit_status, 0);
+}
+
+/// What is left of a run whose monitor is killed when its journal was synced once.
+class KilledRun : public MonitorRecover {
+ protected:
+  void kill_a_run(const std::map<std::string, std::string>& environment = {}) const {
+    Program program(measured({"sh", "-c", "echo ready; sleep 2"}), {.environment = environment});
+    ASSERT_TRUE(program.wait_for_output("ready"));
+    std::this_thread::sleep_for(1300ms);
+    program.signal(SIGKILL);
+    program.wait();
+    ASSERT_FALSE(has_record());
+  }
+  bool has_record() const { return fs::exists(run_directory() / "run.json"); }
+  static std::string said_by(const std::string& command, const fs::path& source) {
+    Program program({joulescale(), command, source.native()});
+    program.wait();
+    return program.err();
+  }
+};
+
+TEST_F(KilledRun, ReportAndAnalyzeFinishIt) {
+  for (const char* command : {"report", "analyze"}) {
+    fs::remove_all(run_directory());
+    kill_a_run();
+    EXPECT_THAT(said_by(command, run_directory()), HasSubstr("its record is finished"));
+    const RunRecord run = record();
+    EXPECT_THAT(run.flags, Contains("recovered"));
+    EXPECT_FALSE(run.exit_status.has_value());
+    expect_energy(run.energy.components.at("cpu"),
+                  SteadyPackage::kWatts * run.duration.value(),
+                  package_.late_joules());
+    EXPECT_EQ(said_by(command, run_directory()).find("its record is finished"), std::string::npos);
+  }
+}
+
+TEST_F(KilledRun, OfAStudyIsFinishedToo) {
+  kill_a_run();
+  fs::create_directories(work_ / "study/runs");
+  fs::rename(run_directory(), work_ / "study/runs/killed");
+  Program whole(measured({"true"}));
+  ASSERT_EQ(whole.wait_status(), 0);
+  fs::rename(run_directory(), work_ / "study/runs/whole");
+  EXPECT_THAT(said_by("report", work_ / "study"),
+              HasSubstr("runs/killed': its monitor was killed"));
+  EXPECT_TRUE(fs::exists(work_ / "study/runs/killed/run.json"));
+}
+
+TEST_F(KilledRun, ThatIsNoneGoesOnUnharmed) {
+  Program program(measured({"sh", "-c", "echo ready; sleep 1.5"}));
+  ASSERT_TRUE(program.wait_for_output("ready"));
+  said_by("report", run_directory());
+  program.signal(SIGSTOP);
+  said_by("analyze", run_directory());
+  EXPECT_FALSE(has_record());
+  program.signal(SIGCONT);
+  EXPECT_EQ(program.wait_status(), 0);
+  EXPECT_EQ(record().exit_status, 0);
+}
+
+TEST_F(KilledRun, OfWhichRanksMayComeYetIsLeftToRecover) {
+  kill_a_run(torchrun_rank(0, 2));
+  said_by("report", run_directory());
+  EXPECT_FALSE(has_record());
+  Program recover({joulescale(), "recover", run_directory().native()});
+  EXPECT_EQ(recover.wait_status(), 0) << recover.err();
+  EXPECT_THAT(record().flags, Contains("recovered"));
+}
+
+TEST_F(KilledRun, InAContainerIsNotTakenForOne) {
+  std::vector<std::string> contained = {"unshare", "--pid", "--fork", "--kill-child"};
+  if (Program probe({"unshare", "--pid", "--fork", "true"}); probe.wait_status() != 0) {
+    GTEST_SKIP() << "Skipped: a PID namespace needs root";
+  }
+  const auto monitored = measured({"sh", "-c", "echo ready; sleep 1.5"});
+  contained.insert(contained.end(), monitored.begin(), monitored.end());
+  Program program(contained);
+  ASSERT_TRUE(program.wait_for_output("ready"));
+  said_by("report", run_directory());
+  Program recover({joulescale(), "recover", run_directory().native()});
+  EXPECT_EQ(recover.wait_status(), 1);
+  EXPECT_THAT(recover.err(), HasSubstr("rank 0 still runs"));
+  EXPECT_FALSE(has_record());
   EXPECT_EQ(program.wait_status(), 0);
   EXPECT_EQ(record().exit_status, 0);
 }

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
@@ -113,21 +115,122 @@ TEST_F(SlurmCluster, ASignalByScancelReachesEachCommandOnce) {
 }
 
 TEST_F(SlurmCluster, ACancelledJobLeavesItsRecord) {
-  Program job(srun({"-N2", "-n2", "--job-name=cancelled"}, {"sh", "-c", "echo ready; sleep 60"}),
-              in_cluster());
+  // Slurm signals every process of the job, one after another: a shell whose sleep goes first ends
+  // with status 143 by itself, so the command is one process only.
+  Program job(
+      srun({"-N2", "-n2", "--job-name=cancelled"}, {"sh", "-c", "echo ready; exec sleep 60"}),
+      in_cluster());
   ASSERT_TRUE(job.wait_for_output("ready\nready\n"));
   std::this_thread::sleep_for(1s);
   Program cancel({"sh", "-c", "scancel $(squeue -h -n cancelled -o %i)"}, in_cluster());
   ASSERT_EQ(cancel.wait_status(), 0) << cancel.err();
   EXPECT_NE(job.wait_status(), 0);
-  for (int i = 0; i < 100 && !std::filesystem::exists(run_directory() / "run.json"); ++i) {
-    std::this_thread::sleep_for(100ms);
-  }
+  EXPECT_TRUE(wait_for_file("run.json", 10s));
   const RunRecord run = record();
   EXPECT_EQ(run.signal, SIGTERM);
   EXPECT_EQ(run.ranks.size(), 2U);
   EXPECT_GE(run.duration.value(), 0.9);
   EXPECT_GT(run.energy.total->value(), 2 * 0.9 * SteadyPackage::kWatts);
+}
+
+/// A batch script that becomes the monitor, so that what Slurm sends to the batch shell alone
+/// (--signal=B:) comes to it alone.
+class BatchJob : public SlurmCluster {
+ protected:
+  /// Submits `joulescale monitor -- <command>`; returns the job's number.
+  std::string submit(const std::vector<std::string>& options,
+                     const std::vector<std::string>& command) const {
+    std::ofstream script(work_ / "job.sh");
+    script << "#!/bin/sh\nexec";
+    for (const std::string& word : monitor(node_.monitor_options(), command)) {
+      script << " '" << word << "'";
+    }
+    script << "\n";
+    script.close();
+    std::vector<std::string> line = {"sbatch", "--parsable", "--output", out_file().native()};
+    line.insert(line.end(), options.begin(), options.end());
+    line.push_back((work_ / "job.sh").native());
+    Program sbatch(line, in_cluster());
+    EXPECT_EQ(sbatch.wait_status(), 0) << sbatch.err();
+    return sbatch.out().substr(0, sbatch.out().find_first_not_of("0123456789"));
+  }
+  std::filesystem::path out_file() const { return work_ / "job.out"; }
+  std::string out() const {
+    std::ifstream file(out_file());
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  }
+  bool wait_for(const std::string& text, std::chrono::seconds patience = 30s) const {
+    for (auto waited = 0ms; waited < patience; waited += 50ms) {
+      if (out().find(text) != std::string::npos) {
+        return true;
+      }
+      std::this_thread::sleep_for(50ms);
+    }
+    return false;
+  }
+  void scancel(const std::vector<std::string>& arguments) const {
+    std::vector<std::string> line = {"scancel"};
+    line.insert(line.end(), arguments.begin(), arguments.end());
+    Program program(line, in_cluster());
+    EXPECT_EQ(program.wait_status(), 0) << program.err();
+  }
+  void expect_once(const std::string& word) const {
+    const std::string text = out();
+    const std::size_t first = text.find(word);
+    EXPECT_NE(first, std::string::npos) << text;
+    EXPECT_EQ(text.find(word, first + 1), std::string::npos) << text;
+  }
+  /// The command tidied up for a second after its SIGTERM, and ended with status 6.
+  void expect_whole_record() const {
+    EXPECT_TRUE(wait_for_file("run.json", 5s));
+    const RunRecord run = record();
+    EXPECT_EQ(run.exit_status, 6);
+    EXPECT_THAT(run.flags, Not(Contains("recovered")));
+    expect_energy(run.energy.components.at("cpu"),
+                  SteadyPackage::kWatts * run.duration.value(),
+                  node_.package().late_joules() + 0.05 * SteadyPackage::kWatts);
+  }
+  static std::vector<std::string> counter() {
+    return {JOULESCALE_SIGNAL_COUNTER, "-1", "6", "10", "15"};  // USR1, TERM
+  }
+};
+
+TEST_F(BatchJob, SignalsToTheBatchShellAloneAndToAllArriveOnce) {
+  const std::string job = submit({}, counter());
+  ASSERT_TRUE(wait_for("ready"));
+  scancel({"--batch", "--signal=USR1", job});  // as --signal=B:USR1@... does
+  ASSERT_TRUE(wait_for("got 10"));
+  std::this_thread::sleep_for(300ms);
+  expect_once("got 10");
+  scancel({"--full", "--signal=USR1", job});
+  std::this_thread::sleep_for(800ms);
+  scancel({job});  // SIGTERM to all, SIGKILL after KillWait
+  ASSERT_TRUE(wait_for("end"));
+  expect_once("got 15");
+  const std::string text = out();
+  EXPECT_EQ(text.find("got 10", text.find("got 10") + 1), text.rfind("got 10")) << text;
+  EXPECT_NE(text.find("got 10"), text.rfind("got 10")) << "the second one: " << text;
+  expect_whole_record();
+}
+
+class TimeLimit : public BatchJob {
+ protected:
+  void SetUp() override {
+    if (std::getenv("JOULESCALE_SOAK") == nullptr) {
+      GTEST_SKIP() << "Skipped: Slurm's shortest time limit is a minute; part of ./soak";
+    }
+    BatchJob::SetUp();
+  }
+};
+
+TEST_F(TimeLimit, LeavesEverythingOnDisk) {
+  submit({"--time=1", "--signal=B:USR1@30"}, counter());
+  ASSERT_TRUE(wait_for("ready"));
+  ASSERT_TRUE(wait_for("got 10", 120s));
+  ASSERT_TRUE(wait_for("end", 120s)) << out();
+  expect_once("got 10");
+  expect_once("got 15");
+  expect_whole_record();
 }
 
 TEST_F(SlurmCluster, TwoStepsOfAJobAreTwoLaunches) {

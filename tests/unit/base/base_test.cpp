@@ -87,6 +87,16 @@ TEST(Clock, FormatsUtc) {
             "2023-11-14T22:13:20.250Z");
 }
 
+TEST(Text, DurationsHaveAUnit) {
+  EXPECT_EQ(parse_duration("250ms"), std::chrono::milliseconds(250));
+  EXPECT_EQ(parse_duration("0.5s"), std::chrono::milliseconds(500));
+  EXPECT_EQ(parse_duration("2min"), std::chrono::minutes(2));
+  EXPECT_EQ(parse_duration("1.5h"), std::chrono::minutes(90));
+  for (const char* wrong : {"2", "2m", "2 min", "-1s", "1e300h", "infs", "", "min", "2S"}) {
+    EXPECT_FALSE(parse_duration(wrong)) << wrong;
+  }
+}
+
 TEST(Text, NumbersAreWholeTexts) {
   EXPECT_EQ(parse_uint64("262143328850"), 262143328850U);
   EXPECT_EQ(parse_int64("-5"), -5);

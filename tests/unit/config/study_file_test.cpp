@@ -73,6 +73,7 @@ TEST(StudyFile, ReadsEveryKey) {
   EXPECT_EQ(spec->seed, 5);
   EXPECT_EQ(spec->retries, 1);
   EXPECT_EQ(spec->monitor.rate_hz, 10.0);
+  EXPECT_EQ(parse_study(study_with(14, "baseline = \"10s\""), "s.toml")->monitor.baseline, "10s");
   ASSERT_EQ(spec->workload.options.size(), 4U);
   EXPECT_EQ(spec->workload.options[1].name, "train-samples");
   EXPECT_EQ(spec->workload.options[1].value, "2000");
@@ -158,10 +159,14 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{14,
                 "rate = true",
                 "monitor.rate: true is not allowed; allowed: a number from 1 to 100"},
+        Mistake{14,
+                "baseline = \"10\"",
+                "monitor.baseline: '10' is not allowed; allowed: 1s to 1h, as in 10s, 1500ms or "
+                "2min"},
         Mistake{14, "rte = 10", "monitor.rte: unknown key; did you mean 'rate'?"},
         Mistake{14,
                 "zzzzzzzzzz = 10",
-                "monitor.zzzzzzzzzz: unknown key; allowed: rate, root, nvml_library, "
+                "monitor.zzzzzzzzzz: unknown key; allowed: rate, baseline, root, nvml_library, "
                 "cpu_thread_watts, ram_watts"},
         Mistake{17,
                 "devices = []",

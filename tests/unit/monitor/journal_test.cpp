@@ -80,6 +80,35 @@ TEST(Journal, ReplayGivesTheSameEnergy) {
   EXPECT_EQ(replayed.sources[0].missed, 3U);
 }
 
+TEST(Journal, AChannelThatMixesQuantitiesIsNoChannel) {
+  const auto num_groups_of = [](Channel channel) {
+    const TempDir directory;
+    JournalWriter journal = JournalWriter::create(directory / "journal").value();
+    EXPECT_TRUE(journal.sensor(0, std::chrono::seconds(1), std::vector{channel}).ok());
+    for (int i = 0; i < 9; ++i) {
+      EXPECT_TRUE(
+          journal
+              .readings(0, std::vector{ok_reading(100.0 + i, static_cast<std::uint64_t>(1000 * i))})
+              .ok());
+    }
+    EXPECT_TRUE(journal.sync().ok());
+    Replay replay;
+    EXPECT_TRUE(read_journal(directory / "journal", replay).ok());
+    const NodeEnergy energy =
+        replay.meter.finish(testing::at_seconds(100.0), testing::at_seconds(108.0));
+    return energy.groups.size() + energy.metrics.size();
+  };
+  EXPECT_EQ(num_groups_of(testing::power_channel()), 1U);
+  EXPECT_EQ(num_groups_of(testing::metric_channel("x", RawUnit::kByte)), 1U);
+  EXPECT_EQ(num_groups_of(testing::metric_channel("x", RawUnit::kMillijoule)), 0U);
+  Channel power = testing::power_channel();
+  power.unit = RawUnit::kPercent;
+  EXPECT_EQ(num_groups_of(power), 0U) << "a percentage is not integrated";
+  Channel energy = testing::counter_channel(std::nullopt);
+  energy.unit = RawUnit::kMilliwatt;
+  EXPECT_EQ(num_groups_of(energy), 0U);
+}
+
 /// Keeps what was visited.
 class Rows final : public JournalVisitor {
  public:

@@ -34,6 +34,17 @@ TEST(PowerAccount, IntegratesRealTimeBetweenSamples) {
   EXPECT_EQ(account.events().missed, 1U);
 }
 
+TEST(PowerAccount, OneSampleReadTwiceIsOneSample) {
+  PowerAccount account(power_channel(), kPeriod);
+  for (const double t : {10.0, 10.0, 10.1, 10.1, 10.1, 10.2}) {
+    account.add(ok_reading(t, 100'000));
+  }
+  EXPECT_EQ(account.events().samples, 3U);
+  EXPECT_EQ(account.events().missed, 0U);
+  account.close(at_seconds(10.2));
+  EXPECT_NEAR(account.window(at_seconds(10.0), at_seconds(10.2))->energy.value(), 20.0, 1e-9);
+}
+
 TEST(PowerAccount, SineIsExactWithinAThousandth) {
   PowerAccount account(power_channel(), kPeriod);
   for (int i = 0; i <= 600; ++i) {

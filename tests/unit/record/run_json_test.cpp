@@ -31,6 +31,13 @@ RunRecord example_run() {
                                   {"node"},
                                   "unknown",
                                   {{"tdp_w", "65"}}};
+  run.baseline.emplace();
+  run.baseline->duration = Seconds(10);
+  run.baseline->components["cpu"] = {Watts(9), Watts(0.25), Provenance::kIntegrated};
+  run.baseline->power = Watts(9);
+  run.baseline->energy = Joules(112.5);
+  run.baseline->above = Joules(-12.5);
+  run.baseline->notes = {"the node was not idle"};
   run.sources = {{"powercap/package-0",
                   "cpu",
                   Joules(100),
@@ -42,6 +49,18 @@ RunRecord example_run() {
                   0,
                   {}}};
   run.regions = {{"forward", 3, Seconds(4), Joules(30), std::nullopt, Joules(0.1)}};
+  run.metrics = {{"nvml/GPU-1/temperature", "node-a", "degC", 12, 61.5, 40.0, 71.0, {}, {}, {}},
+                 {"load/node/cpu_time", "node-a", "s", 13, {}, {}, {}, 25.0, 2.0, {}},
+                 {"nvml/GPU-1/throttle_reasons",
+                  "node-a",
+                  "bits",
+                  12,
+                  {},
+                  {},
+                  {},
+                  {},
+                  {},
+                  {{"sw_power_cap", 0.25}}}};
   run.flags = {"gap"};
   run.training.emplace();
   run.training->model = "resnet8";
@@ -62,15 +81,25 @@ TEST(RunJson, RoundTripIsExact) {
   ASSERT_TRUE(parsed) << parsed.error().text();
   EXPECT_EQ(format_run_record(*parsed), text);
   EXPECT_EQ(parsed->energy.components.at("cpu").uncertainty, Joules(0.5));
+  EXPECT_EQ(parsed->baseline->components.at("cpu").uncertainty, Watts(0.25));
+  EXPECT_EQ(parsed->baseline->components.at("cpu").provenance, Provenance::kIntegrated);
+  EXPECT_EQ(parsed->baseline->above, Joules(-12.5));
+  EXPECT_FALSE(parsed->baseline->estimated_power);
   EXPECT_EQ(parsed->study->more_series, std::vector<std::string>{"large"});
+  ASSERT_EQ(parsed->metrics.size(), 3U);
+  EXPECT_EQ(parsed->metrics[0].mean, 61.5);
+  EXPECT_FALSE(parsed->metrics[1].mean);
+  EXPECT_EQ(parsed->metrics[2].bit_shares.at("sw_power_cap"), 0.25);
 }
 
 TEST(RunJson, AbsentValuesHaveNoKey) {
   RunRecord run = example_run();
   run.energy = {};
+  run.baseline.reset();
   run.training->loss = std::numeric_limits<double>::quiet_NaN();
   const std::string text = format_run_record(run);
   EXPECT_EQ(text.find("total_j"), std::string::npos);
+  EXPECT_EQ(text.find("baseline"), std::string::npos);
   EXPECT_EQ(text.find("\"loss\""), std::string::npos);
   EXPECT_EQ(text.find("null"), std::string::npos);
   EXPECT_FALSE(parse_run_record(text)->energy.total);
@@ -97,6 +126,15 @@ TEST(RunJson, ImpossibleNumbersNameTheirKey) {
             "'energy.total_j' is not 0 or more");
   EXPECT_EQ(error_after("\"duration_s\": 12.5", "\"duration_s\": -1"),
             "'duration_s' is not 0 or more");
+}
+
+TEST(RunJson, BaselineLengthsHaveAUnitAndLimits) {
+  EXPECT_EQ(parse_baseline_length("10s"), std::chrono::seconds(10));
+  EXPECT_EQ(parse_baseline_length("1500ms"), std::chrono::milliseconds(1500));
+  EXPECT_EQ(parse_baseline_length("60min"), std::chrono::hours(1));
+  for (const char* wrong : {"999ms", "3601s", "10", "s", "-5s", "nans", "10 s", "1e99h", ""}) {
+    EXPECT_FALSE(parse_baseline_length(wrong)) << wrong;
+  }
 }
 
 TEST(RunJson, TruncatedTextIsAnError) {

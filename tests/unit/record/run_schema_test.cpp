@@ -56,9 +56,22 @@ RunRecord full_record() {
   run.energy.total_with_estimates = Joules(2.0);
   run.energy.components = {{"gpu", full_component()}};
   run.energy.instrument_accuracy = "unknown";
-  run.power = {Watts(1.0), Watts(2.0)};
+  run.baseline = BaselineRecord{Seconds(10.0),
+                                {{"cpu", {Watts(1.0), Watts(0.1), Provenance::kMeasured}}},
+                                Watts(1.0),
+                                Watts(0.1),
+                                Joules(1.0),
+                                Joules(0.1),
+                                Joules(-1.0),
+                                Joules(0.1),
+                                Watts(2.0),
+                                Joules(2.0),
+                                0.5,
+                                {"not idle"}};
+  run.power = {Watts(1.0), Watts(2.0), Seconds(0.2)};
   run.sources = {
       {"s", "cpu", Joules(1.0), Provenance::kMeasured, Seconds(0.1), 1, 2, 3, 4, Seconds(0.5)}};
+  run.metrics = {{"m", "n", "percent", 3, 1.0, 0.5, 2.0, 4.0, 0.1, {{"sw_power_cap", 0.5}}}};
   run.regions = {{"r", 1, Seconds(1.0), Joules(1.0), Joules(1.0), Joules(1.0)}};
   run.overhead = {Seconds(0.1), 1000};
   run.flags = {"gap"};
@@ -98,6 +111,9 @@ TEST(RunSchema, PromisesNothingElse) {
   }
   for (const auto& [key, value] : schema["$defs"]["component"]["properties"].items()) {
     EXPECT_TRUE(document["energy"]["components"]["gpu"].contains(key)) << key;
+  }
+  for (const auto& [key, value] : schema["$defs"]["baseline"]["properties"].items()) {
+    EXPECT_TRUE(document["baseline"].contains(key)) << key;
   }
   for (const auto& [key, value] : schema["$defs"]["training"]["properties"].items()) {
     EXPECT_TRUE(document["training"].contains(key)) << key;

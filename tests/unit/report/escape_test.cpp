@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "joulescale/base/text.h"
+
 namespace joulescale {
 namespace {
 

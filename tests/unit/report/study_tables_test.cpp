@@ -180,6 +180,25 @@ TEST(StudyTables, EstimatesShowTheirInputs) {
   EXPECT_EQ(cell_text(table.rows[0][column_index(table, "inputs")]), "cores = 2, tdp_w = 65");
 }
 
+TEST(StudyTables, BaselinesStandBesideTheRuns) {
+  auto runs = synthetic_study();
+  EXPECT_TRUE(baseline_table(report_of(runs)).rows.empty());
+  BaselineRecord& baseline = runs[1].baseline.emplace();
+  baseline.duration = Seconds(10.0);
+  baseline.power = Watts(36.0);
+  baseline.energy = Joules(3.6e6);
+  baseline.above = Joules(-7.2e6);
+  baseline.notes = {"not idle", "late"};
+  const Table table = baseline_table(report_of(runs));
+  ASSERT_EQ(table.rows.size(), 1U);
+  ASSERT_EQ(table.rows[0].size(), table.columns.size());
+  EXPECT_EQ(cell_text(table.rows[0][0]), runs[1].id);
+  EXPECT_EQ(cell_text(table.rows[0][column_index(table, "baseline_power_w")]), "36.00");
+  EXPECT_EQ(cell_text(table.rows[0][column_index(table, "above_baseline_kwh")]), "-2.000");
+  EXPECT_EQ(cell_text(table.rows[0][column_index(table, "estimated_power_w")]), "-");
+  EXPECT_EQ(cell_text(table.rows[0].back()), "not idle; late");
+}
+
 TEST(StudyTables, FlagsAreExplained) {
   const Table table = flag_table(report_of(estimated_study()));
   ASSERT_EQ(table.rows.size(), 1U);

@@ -29,6 +29,9 @@ TEST(ProcFiles, MemoryIsInKibibytes) {
   EXPECT_EQ(parse_memory_bytes("MemFree: 1 kB\nMemTotal:  2048 kB\n"), 2048U * 1024U);
   EXPECT_FALSE(parse_memory_bytes("MemTotal: 99999999999999999999 kB\n"));
   EXPECT_FALSE(parse_memory_bytes("MemFree: 1 kB\n"));
+  EXPECT_EQ(parse_memory_used_bytes("MemTotal: 10 kB\nMemAvailable: 4 kB\n"), 6U * 1024U);
+  EXPECT_FALSE(parse_memory_used_bytes("MemTotal: 10 kB\nMemFree: 4 kB\n"));
+  EXPECT_FALSE(parse_memory_used_bytes("MemTotal: 10 kB\nMemAvailable: 11 kB\n"));
 }
 
 TEST(EstimateSensor, CpuEnergyIsIdleTimesTimePlusExtraTimesBusyTime) {
@@ -53,6 +56,27 @@ TEST(EstimateSensor, CpuEnergyIsIdleTimesTimePlusExtraTimesBusyTime) {
   tree.set_proc_stat(8, 2000);  // a CPU went offline: the sum fell, the estimate does not
   sensor.read(readings);
   EXPECT_EQ(readings[0].raw - first[0].raw, 140'000'000U);
+}
+
+TEST(EstimateSensor, ATickOfBusyTimeNeverExceedsTheModelsHighestPower) {
+  PowercapTree tree;
+  tree.set_proc_stat(8, 1000);
+  tree.set_memory_kib(16ULL << 20);
+  FakeClock clock;
+  EstimateSensor sensor(tree.root(), {Domain::kCpu}, {}, clock);
+  ASSERT_TRUE(sensor.open().ok());
+  EXPECT_DOUBLE_EQ(sensor.channels()[0].plausible_power.value(), 32.0);
+  std::vector<RawReading> first(1);
+  std::vector<RawReading> readings(1);
+  sensor.read(first);
+  tree.set_proc_stat(8, 1008);  // every thread's tick falls into this millisecond
+  clock.advance(std::chrono::milliseconds(1));
+  sensor.read(readings);
+  EXPECT_LE(readings[0].raw - first[0].raw, 32'001U) << "32 W x 1 ms, in uJ";
+  clock.advance(std::chrono::seconds(1));
+  sensor.read(readings);
+  // 8 x 0.4 W x 1.001 s + 3.6 W x 0.08 s: nothing is lost
+  EXPECT_NEAR(static_cast<double>(readings[0].raw - first[0].raw), 3'491'200.0, 2.0);
 }
 
 TEST(EstimateSensor, WithoutProcThereIsNoEstimate) {

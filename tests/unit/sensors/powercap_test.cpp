@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -59,6 +61,21 @@ TEST(PowercapSensor, CountsPackagesAndDramAndShowsTheRest) {
   EXPECT_EQ(sensor.channels()[3].counter_range, 65'712'999'613U);  // each zone has its own range
 }
 
+TEST(PowercapSensor, ThePackageIsInTheNameNotInTheNumberOfTheZone) {
+  PowercapTree tree;
+  tree.add_zone("intel-rapl:0", "psys", 100);
+  tree.add_zone("intel-rapl:1", "package-1", 100);
+  tree.add_zone("intel-rapl:2", "package-0", 100);
+  tree.add_zone("intel-rapl:2:0", "dram", 100);
+  FakeClock clock;
+  PowercapSensor sensor(tree.root(), clock);
+  ASSERT_TRUE(sensor.open().ok());
+  EXPECT_THAT(
+      channel_names(sensor),
+      ElementsAre(
+          "powercap/psys", "powercap/package-1", "powercap/package-0", "powercap/package-0/dram"));
+}
+
 TEST(PowercapSensor, CountsMirrorsOfTheSameSiliconOnce) {
   PowercapTree tree;
   tree.add_zone("intel-rapl:0", "package-0", 100);
@@ -104,7 +121,23 @@ TEST(PowercapSensor, NoTreeSaysWhatToDo) {
   const auto opened = sensor.open();
   ASSERT_FALSE(opened.ok());
   EXPECT_EQ(opened.error().code(), ErrorCode::kUnavailable);
-  EXPECT_THAT(opened.error().text(), HasSubstr("mount /sys/class/powercap"));
+  EXPECT_THAT(opened.error().text(), HasSubstr("modprobe intel_rapl_msr"));
+}
+
+TEST(PowercapSensor, ZonesThatAContainerMasksAreToldFromNone) {
+  FakeClock clock;
+  const testing::TempDir links;  // as Docker leaves them: links into a masked folder
+  std::filesystem::create_directories(links / "sys/class/powercap");
+  std::filesystem::create_symlink("../../devices/virtual/powercap/intel-rapl/intel-rapl:0",
+                                  links / "sys/class/powercap/intel-rapl:0");
+  const testing::TempDir home;
+  std::filesystem::create_directories(home / "sys/devices/virtual/powercap");
+  for (const testing::TempDir* root : {&links, &home}) {
+    PowercapSensor sensor(root->path(), clock);
+    const auto opened = sensor.open();
+    ASSERT_FALSE(opened.ok());
+    EXPECT_THAT(opened.error().text(), HasSubstr("--security-opt systempaths=unconfined"));
+  }
 }
 
 TEST(PowercapSensor, UnknownZonesAndDamagedNumbersAreNoValues) {
@@ -184,14 +217,59 @@ TEST(PowercapSensor, DiesThatShowOneCounterCountOnce) {
   }
 }
 
-TEST(PowercapSensor, MeasuresTheUpdatePeriod) {
+TEST(PowercapSensor, DiesWhoseCounterRestsCountOnceWhereBothShowTheSame) {
+  for (const std::uint64_t other_uj : {5000U, 5001U}) {
+    PowercapTree tree;
+    tree.add_zone("intel-rapl:0", "package-0-die-0", 5000);
+    tree.add_zone("intel-rapl:1", "package-0-die-1", other_uj);
+    FakeClock clock;
+    PowercapSensor sensor(tree.root(), clock);
+    ASSERT_TRUE(sensor.open().ok());
+    EXPECT_EQ(sensor.channels().size(), other_uj == 5000 ? 1U : 2U);
+  }
+}
+
+TEST(PowercapSensor, ZoneThatIsMadeAnewIsReadAnew) {
+  PowercapTree tree;
+  tree.add_zone("intel-rapl:0", "package-0", 5000);
+  FakeClock clock;
+  PowercapSensor sensor(tree.root(), clock);
+  ASSERT_TRUE(sensor.open().ok());
+  std::array<RawReading, 1> reading;
+  sensor.read(reading);
+  ASSERT_EQ(reading[0].raw, 5000U);
+
+  tree.set_energy("intel-rapl:0", 6000);  // replaced by another file
+  sensor.read(reading);
+  EXPECT_EQ(reading[0].raw, 6000U);
+
+  std::filesystem::remove_all(tree.zone("intel-rapl:0"));
+  sensor.read(reading);
+  EXPECT_EQ(reading[0].status, ReadStatus::kMissing);
+  tree.add_zone("intel-rapl:0", "package-0", 70);
+  sensor.read(reading);
+  EXPECT_EQ(reading[0].status, ReadStatus::kOk);
+  EXPECT_EQ(reading[0].raw, 70U);
+
+  // Moved aside as a whole, so that the old file lives on: noticed within a second.
+  std::filesystem::rename(tree.zone("intel-rapl:0"), tree.root() / "aside");
+  tree.add_zone("intel-rapl:0", "package-0", 80);
+  clock.advance(std::chrono::seconds(1));
+  sensor.read(reading);
+  EXPECT_EQ(reading[0].raw, 80U);
+}
+
+TEST(PowercapSensor, HasItsUpdatePeriodMeasured) {
   PowercapTree tree;
   tree.add_zone("intel-rapl:0", "package-0", 5000);
   MovingClock clock(tree);  // moves at every look, each probe interval of 0.5 ms
   PowercapSensor sensor(tree.root(), clock);
   std::filesystem::create_directories(tree.zone("intel-rapl:1"));
   ASSERT_TRUE(sensor.open().ok());
-  EXPECT_EQ(sensor.channels()[0].update_period, std::chrono::microseconds(500));
+  const auto watch = sensor.tick_watch();
+  ASSERT_TRUE(watch);
+  EXPECT_THAT(probe_update_periods(sensor, clock, watch->interval, watch->limit),
+              ::testing::ElementsAre(std::chrono::microseconds(500)));
 }
 
 }  // namespace

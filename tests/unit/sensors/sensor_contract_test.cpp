@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every sensor promises, checked on each backend against its fake.
+#include <algorithm>
 #include <functional>
 #include <memory>
 
 #include <gtest/gtest.h>
 
 #include "joulescale/sensors/catalogue.h"
+#include "joulescale/sensors/nvml/nvml_metrics_sensor.h"
 #include "joulescale/sensors/nvml/nvml_sensor.h"
+#include "joulescale/sensors/perf/perf_sensor.h"
 #include "joulescale/sensors/powercap/powercap_sensor.h"
 
 #include "tests/support/fake_clock.h"
 #include "tests/support/fake_nvml_dir.h"
+#include "tests/support/fake_perf.h"
 #include "tests/support/powercap_tree.h"
 
 namespace joulescale {
@@ -18,14 +22,21 @@ namespace {
 
 using testing::FakeClock;
 using testing::FakeNvmlDir;
+using testing::FakePerfEvents;
 using testing::PowercapTree;
 
 struct World {
   PowercapTree tree;
-  FakeNvmlDir nvml{JOULESCALE_FAKE_NVML_DIR, "gpu GPU-1 A\npower 0:100\n"};
+  FakeNvmlDir nvml{
+      JOULESCALE_FAKE_NVML_DIR,
+      "gpu GPU-1 A\nstart_mj 1\npower 0:100\nmetric temperature 40\nmetric throttle_reasons 1\n"};
+  FakePerfEvents perf;
   FakeClock clock;
 
   World() {
+    testing::add_power_pmu(tree.root(), "0");
+    testing::add_cpu(tree.root(), 0, 0);
+    testing::add_power_event(tree.root(), "energy-pkg", 2);
     tree.add_zone("intel-rapl:0", "package-0", 100);
     tree.add_zone("intel-rapl:0:0", "dram", 100);
     tree.set_proc_stat(4, 100);
@@ -44,6 +55,17 @@ class SensorContract : public ::testing::TestWithParam<Backend> {
   std::unique_ptr<Sensor> sensor_ = GetParam().make(world_);
 };
 
+TEST(RawUnit, OneJouleAndOneWattInEachUnit) {
+  EXPECT_DOUBLE_EQ(1'000'000 * si_per_raw_unit(RawUnit::kMicrojoule), 1.0);
+  EXPECT_DOUBLE_EQ(1'000 * si_per_raw_unit(RawUnit::kMillijoule), 1.0);
+  EXPECT_DOUBLE_EQ(1'000 * si_per_raw_unit(RawUnit::kMilliwatt), 1.0);
+  EXPECT_DOUBLE_EQ(4'294'967'296.0 * si_per_raw_unit(RawUnit::kJouleOver2To32), 1.0);
+  for (int i = 0; i <= static_cast<int>(kLastRawUnit); ++i) {
+    EXPECT_GT(si_per_raw_unit(static_cast<RawUnit>(i)), 0.0);
+    EXPECT_NE(raw_unit_name(static_cast<RawUnit>(i)), "unknown");
+  }
+}
+
 TEST_P(SensorContract, ChannelsExistBetweenOpenAndClose) {
   EXPECT_EQ(sensor_->name(), GetParam().name);
   EXPECT_TRUE(sensor_->channels().empty());
@@ -54,8 +76,10 @@ TEST_P(SensorContract, ChannelsExistBetweenOpenAndClose) {
     EXPECT_FALSE(channel.overlap_group.empty());
     EXPECT_FALSE(channel.instrument_accuracy.empty());
     EXPECT_GT(channel.plausible_power.value(), 0.0);
-    EXPECT_EQ(channel.behavior == Behavior::kCounter, channel.quantity == Quantity::kEnergy);
-    EXPECT_EQ(channel.inputs.empty(), channel.provenance != Provenance::kEstimated);
+    EXPECT_TRUE(is_consistent(channel)) << channel.name;
+    EXPECT_EQ(channel.quantity == Quantity::kMetric, sensor_->only_metrics());
+    EXPECT_EQ(channel.inputs.empty(),
+              channel.provenance != Provenance::kEstimated && channel.unit != RawUnit::kBitMask);
   }
   ASSERT_FALSE(names.empty());
   sensor_->close();
@@ -100,30 +124,44 @@ TEST_P(SensorContract, AShortBufferIsNotOverrun) {
   sensor_->read({});
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends,
-                         SensorContract,
-                         ::testing::Values(Backend{"powercap",
-                                                   [](World& world) -> std::unique_ptr<Sensor> {
-                                                     return std::make_unique<PowercapSensor>(
-                                                         world.tree.root(), world.clock);
-                                                   }},
-                                           Backend{"nvml",
-                                                   [](World& world) -> std::unique_ptr<Sensor> {
-                                                     return std::make_unique<NvmlSensor>(
-                                                         world.nvml.library(),
-                                                         true,
-                                                         std::nullopt,
-                                                         world.clock);
-                                                   }},
-                                           Backend{"estimate",
-                                                   [](World& world) -> std::unique_ptr<Sensor> {
-                                                     return std::make_unique<EstimateSensor>(
-                                                         world.tree.root(),
-                                                         std::set{Domain::kCpu, Domain::kDram},
-                                                         EstimateOptions(),
-                                                         world.clock);
-                                                   }}),
-                         [](const auto& backend) { return std::string(backend.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Backends,
+    SensorContract,
+    ::testing::Values(
+        Backend{"powercap",
+                [](World& world) -> std::unique_ptr<Sensor> {
+                  return std::make_unique<PowercapSensor>(world.tree.root(), world.clock);
+                }},
+        Backend{"perf",
+                [](World& world) -> std::unique_ptr<Sensor> {
+                  return std::make_unique<PerfSensor>(world.tree.root(), &world.perf, world.clock);
+                }},
+        Backend{"nvml",
+                [](World& world) -> std::unique_ptr<Sensor> {
+                  return std::make_unique<NvmlSensor>(NvmlOptions{world.nvml.library(), true},
+                                                      world.clock);
+                }},
+        Backend{"nvml-metrics",
+                [](World& world) -> std::unique_ptr<Sensor> {
+                  return std::make_unique<NvmlMetricsSensor>(
+                      NvmlOptions{world.nvml.library(), true}, world.clock);
+                }},
+        Backend{"load",
+                [](World& world) -> std::unique_ptr<Sensor> {
+                  return std::make_unique<LoadSensor>(world.tree.root(), std::nullopt, world.clock);
+                }},
+        Backend{"estimate",
+                [](World& world) -> std::unique_ptr<Sensor> {
+                  return std::make_unique<EstimateSensor>(world.tree.root(),
+                                                          std::set{Domain::kCpu, Domain::kDram},
+                                                          EstimateOptions(),
+                                                          world.clock);
+                }}),
+    [](const auto& backend) {
+      std::string name = backend.param.name;
+      std::ranges::replace(name, '-', '_');
+      return name;
+    });
 
 }  // namespace
 }  // namespace joulescale

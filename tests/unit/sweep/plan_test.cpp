@@ -63,6 +63,7 @@ TEST(Plan, StudyRecordsHoldTheAxes) {
 TEST(Plan, TrainingCommandsAreOurTrainWithAllOptions) {
   StudySpec spec = example_study();
   spec.monitor.rate_hz = 10;
+  spec.monitor.baseline = "10s";
   const Plan plan = make_plan(spec);
   EXPECT_THAT(run_command(spec, plan.runs[3], {"/d/run", "/d/study.json"}, "/bin/joulescale"),
               ElementsAre("/bin/joulescale",
@@ -71,6 +72,7 @@ TEST(Plan, TrainingCommandsAreOurTrainWithAllOptions) {
                           "--output=/d/run",
                           "--study=/d/study.json",
                           "--rate=10",
+                          "--baseline=10s",
                           "--model=resnet8",
                           "--flip",
                           "--local-batch-size=64",

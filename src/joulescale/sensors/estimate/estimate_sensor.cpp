@@ -25,19 +25,19 @@ constexpr bool kArm = true;
 constexpr bool kArm = false;
 #endif
 
-double ticks_per_second() { return static_cast<double>(::sysconf(_SC_CLK_TCK)); }
-
 std::uint64_t microjoules(Joules energy) {
   return static_cast<std::uint64_t>(std::llround(energy.value() * kMicrojoulesPerJoule));
 }
 
-Channel estimate_channel(Domain domain, std::map<std::string, std::string> inputs) {
+Channel estimate_channel(Domain domain,
+                         Watts highest_power,
+                         std::map<std::string, std::string> inputs) {
   Channel channel;
   channel.name = fmt::format("estimate/{}", domain_name(domain));
   channel.domain = domain;
   channel.overlap_group = channel.name;
   channel.provenance = Provenance::kEstimated;
-  channel.plausible_power = Watts(1e6);
+  channel.plausible_power = highest_power;
   channel.instrument_accuracy = "unknown: a model, not an instrument";
   channel.inputs = std::move(inputs);
   return channel;
@@ -45,17 +45,12 @@ Channel estimate_channel(Domain domain, std::map<std::string, std::string> input
 
 /// Busy thread seconds of the first line of /proc/stat; the line is short, whatever the machine.
 std::optional<double> read_busy_seconds(const std::filesystem::path& file) noexcept {
-  const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
-  std::array<char, 512> buffer{};
-  const ssize_t count = fd.valid() ? ::read(fd.get(), buffer.data(), buffer.size()) : -1;
-  if (count <= 0) {
-    return std::nullopt;
-  }
-  const auto times = parse_proc_stat({buffer.data(), static_cast<std::size_t>(count)});
+  std::array<char, 512> buffer;
+  const auto times = parse_proc_stat(read_start(file.c_str(), buffer));
   if (!times) {
     return std::nullopt;
   }
-  return static_cast<double>(times->busy_ticks) / ticks_per_second();
+  return tick_seconds(times->busy_ticks);
 }
 
 }  // namespace
@@ -117,9 +112,12 @@ void EstimateSensor::open_cpu() {
   const Watts thread_idle = options_.cpu_thread_active * options_.cpu_idle_fraction;
   cpu_idle_ = thread_idle * threads;
   cpu_busy_extra_ = options_.cpu_thread_active - thread_idle;
-  busy_last_s_ = static_cast<double>(times->busy_ticks) / ticks_per_second();
+  cpu_highest_ = options_.cpu_thread_active * threads;
+  busy_last_s_ = tick_seconds(times->busy_ticks);
+  cpu_last_time_.reset();
   channels_.push_back(estimate_channel(
       Domain::kCpu,
+      cpu_highest_,
       {{"model", "idle power x time + (active - idle power of a thread) x busy thread seconds"},
        {"hardware_threads", fmt::format("{}", threads)},
        {"thread_active_w", fmt::format("{}", options_.cpu_thread_active.value())},
@@ -132,6 +130,7 @@ void EstimateSensor::open_ram() {
     ram_ = *options_.ram;
     channels_.push_back(estimate_channel(
         Domain::kDram,
+        ram_,
         {{"model", "constant power"}, {"power_w", fmt::format("{}", ram_.value())}}));
     return;
   }
@@ -144,6 +143,7 @@ void EstimateSensor::open_ram() {
   const int modules = guess_memory_modules(*memory);
   ram_ = estimate_memory_power(modules, kArm);
   channels_.push_back(estimate_channel(Domain::kDram,
+                                       ram_,
                                        {{"model", "constant power by the number of modules"},
                                         {"memory_bytes", fmt::format("{}", *memory)},
                                         {"modules_guessed", fmt::format("{}", modules)},
@@ -163,8 +163,13 @@ RawReading EstimateSensor::read_cpu() noexcept {
   reading.after = clock_.monotonic_now();
   if (busy) {
     busy_last_s_ = std::max(busy_last_s_, *busy);  // a CPU taken offline lowers the kernel's sum
-    const Joules energy =
-        cpu_idle_ * to_seconds(reading.after) + cpu_busy_extra_ * Seconds(busy_last_s_);
+    Joules energy = cpu_idle_ * to_seconds(reading.after) + cpu_busy_extra_ * Seconds(busy_last_s_);
+    if (cpu_last_time_) {
+      energy = std::min(
+          energy, cpu_last_energy_ + cpu_highest_ * to_seconds(reading.after - *cpu_last_time_));
+    }
+    cpu_last_time_ = reading.after;
+    cpu_last_energy_ = energy;
     reading.raw = microjoules(energy);
     reading.status = ReadStatus::kOk;
   }

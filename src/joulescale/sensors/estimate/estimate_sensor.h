@@ -3,7 +3,8 @@
 // counter, so that the monitor treats it like a real one; its inputs are recorded and printed.
 //   CPU: E(t) = idle power x t + (active power - idle power) x busy thread seconds (/proc/stat);
 //        default 4 W an active hardware thread (CodeCarbon's fallback for an unknown CPU), 10 % of
-//        it when idle.
+//        it when idle. The kernel counts busy time in ticks of 10 ms: what a tick brings above
+//        the power of all threads active is spread over the time after it.
 //   RAM: a constant power by the number of memory modules, guessed from the size; 5 W a module on
 //        x86 (at least 10 W), 1.5 W on ARM (at least 3 W), as CodeCarbon publishes them.
 #pragma once
@@ -42,6 +43,8 @@ class EstimateSensor final : public Sensor {
   Result<void> open() override;
   std::span<const Channel> channels() const override { return channels_; }
   std::span<const std::string> notes() const override { return notes_; }
+  /// The kernel counts in hundredths of a second, and /proc/stat of a large node is slow to read.
+  Nanoseconds min_read_period() const override { return std::chrono::milliseconds(100); }
   void read(std::span<RawReading> out) noexcept override;
   void close() noexcept override;
 
@@ -59,8 +62,11 @@ class EstimateSensor final : public Sensor {
   std::vector<Channel> channels_;
   std::vector<std::string> notes_;
   Watts cpu_idle_;
+  Watts cpu_highest_;     // all threads active
   Watts cpu_busy_extra_;  // for each busy thread, above idle
   double busy_last_s_ = 0.0;
+  std::optional<Nanoseconds> cpu_last_time_;  // of the last reading of the CPU
+  Joules cpu_last_energy_;
   Watts ram_;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "joulescale/sensors/estimate/proc_files.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -32,6 +34,22 @@ bool is_thread_name(std::string_view word) {
          std::isdigit(static_cast<unsigned char>(word[3])) != 0;
 }
 
+/// The amount behind a key of /proc/meminfo ("MemTotal:").
+std::optional<std::uint64_t> meminfo_bytes(std::string_view text, std::string_view key) {
+  while (!text.empty()) {
+    std::string_view line = take_line(text);
+    if (take_word(line) == key) {
+      const auto kibibytes = parse_uint64(take_word(line));
+      constexpr std::uint64_t kMost = ~std::uint64_t{0} / 1024;
+      if (!kibibytes || *kibibytes > kMost) {
+        return std::nullopt;
+      }
+      return *kibibytes * 1024;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<CpuTimes> parse_proc_stat(std::string_view text) {
@@ -59,19 +77,21 @@ std::optional<CpuTimes> parse_proc_stat(std::string_view text) {
   return times;
 }
 
+double tick_seconds(std::uint64_t ticks) {
+  return static_cast<double>(ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
 std::optional<std::uint64_t> parse_memory_bytes(std::string_view text) {
-  while (!text.empty()) {
-    std::string_view line = take_line(text);
-    if (take_word(line) == "MemTotal:") {
-      const auto kibibytes = parse_uint64(take_word(line));
-      constexpr std::uint64_t kMost = ~std::uint64_t{0} / 1024;
-      if (!kibibytes || *kibibytes > kMost) {
-        return std::nullopt;
-      }
-      return *kibibytes * 1024;
-    }
+  return meminfo_bytes(text, "MemTotal:");
+}
+
+std::optional<std::uint64_t> parse_memory_used_bytes(std::string_view text) {
+  const auto total = meminfo_bytes(text, "MemTotal:");
+  const auto available = meminfo_bytes(text, "MemAvailable:");
+  if (!total || !available || *available > *total) {
+    return std::nullopt;
   }
-  return std::nullopt;
+  return *total - *available;
 }
 
 }  // namespace joulescale

@@ -27,6 +27,16 @@ NvmlFunctions resolve_all(void* handle) {
   resolve(handle, "nvmlDeviceGetTotalEnergyConsumption", functions.total_energy_mj);
   resolve(handle, "nvmlDeviceGetPowerUsage", functions.power_usage_mw);
   resolve(handle, "nvmlDeviceGetPowerManagementLimitConstraints", functions.power_limits_mw);
+  resolve(handle, "nvmlDeviceGetFieldValues", functions.field_values);
+  resolve(handle, "nvmlDeviceGetUtilizationRates", functions.utilization);
+  resolve(handle, "nvmlDeviceGetMemoryInfo", functions.memory);
+  resolve(handle, "nvmlDeviceGetClockInfo", functions.clock_mhz);
+  resolve(handle, "nvmlDeviceGetTemperature", functions.temperature_c);
+  resolve(handle, "nvmlDeviceGetCurrentClocksEventReasons", functions.throttle_reasons);
+  if (functions.throttle_reasons == nullptr) {  // its name before 2023
+    resolve(handle, "nvmlDeviceGetCurrentClocksThrottleReasons", functions.throttle_reasons);
+  }
+  resolve(handle, "nvmlDeviceGetEnforcedPowerLimit", functions.power_limit_mw);
   resolve(handle, "nvmlDeviceGetMaxMigDeviceCount", functions.max_mig_count);
   resolve(handle, "nvmlDeviceGetMigDeviceHandleByIndex", functions.mig_by_index);
   return functions;
@@ -35,19 +45,22 @@ NvmlFunctions resolve_all(void* handle) {
 Error init_error(NvmlReturn code, const std::string& name) {
   switch (code) {
     case kNvmlDriverNotLoaded:
-      return Error(ErrorCode::kUnavailable,
-                   fmt::format("'{}': the NVIDIA driver is not loaded; start it with nvidia-smi as "
-                               "root, or give the container its GPUs",
-                               name));
+      return Error(
+          ErrorCode::kUnavailable,
+          fmt::format("'{}': the NVIDIA driver is not loaded; run 'modprobe nvidia' as root, "
+                      "or start the container with '--gpus all'",
+                      name));
     case kNvmlNoPermission:
       return Error(ErrorCode::kPermission,
-                   fmt::format("'{}': no permission to talk to the driver; check the access rights "
-                               "of /dev/nvidia*",
+                   fmt::format("'{}': no permission to talk to the driver; run 'chmod a+rw "
+                               "/dev/nvidia*' as root, or join the group that 'ls -l "
+                               "/dev/nvidia*' names",
                                name));
     case kNvmlVersionMismatch:
       return Error(ErrorCode::kUnavailable,
-                   fmt::format("'{}': library and kernel driver differ in version; reboot, or "
-                               "reload the driver",
+                   fmt::format("'{}': library and kernel driver differ in version; reboot, or run "
+                               "'modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && "
+                               "modprobe nvidia' as root with no program on the GPUs",
                                name));
     default:
       return Error(
@@ -64,10 +77,12 @@ Result<std::unique_ptr<NvmlLibrary>> NvmlLibrary::load(const std::filesystem::pa
   void* handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     const char* reason = ::dlerror();
-    return Error(ErrorCode::kUnavailable,
-                 fmt::format("NVIDIA's library is not there ({}); install the driver, or name the "
-                             "library with --nvml-library",
-                             reason == nullptr ? name : reason));
+    return Error(
+        ErrorCode::kUnavailable,
+        fmt::format("NVIDIA's library is not there ({}); install the NVIDIA driver, start a "
+                    "container with '--gpus all', or name the library with "
+                    "--nvml-library",
+                    reason == nullptr ? name : reason));
   }
   const NvmlFunctions functions = resolve_all(handle);
   if (functions.init == nullptr || functions.shutdown == nullptr ||

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "joulescale/sensors/powercap/powercap_sensor.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -11,16 +8,16 @@
 
 #include <fmt/format.h>
 
-#include "joulescale/base/unique_fd.h"
-
 namespace joulescale {
 namespace {
 
 constexpr Watts kDefaultPlausiblePower{4000.0};
 constexpr Watts kPlatformPlausiblePower{20000.0};
 constexpr Watts kLeastPlausiblePower{1000.0};
-constexpr Nanoseconds kProbeInterval = std::chrono::microseconds(500);
-constexpr Nanoseconds kProbeLimit = std::chrono::milliseconds(60);
+constexpr TickWatch kTickWatch = {std::chrono::microseconds(500), std::chrono::milliseconds(60)};
+constexpr int kMirrorRounds = 8;
+constexpr int kMostMirrorMisses = 3;  // a counter may be read just as it goes round
+constexpr Nanoseconds kMirrorPause = std::chrono::milliseconds(10);
 
 /// The counter, or the errno of the failure (EBADMSG for text that is no number).
 struct EnergyText {
@@ -28,13 +25,9 @@ struct EnergyText {
   int error = 0;
 };
 
-EnergyText read_energy(const std::filesystem::path& file) noexcept {
-  const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) {
-    return {std::nullopt, errno};
-  }
+EnergyText read_energy(KeptFile& file, Nanoseconds now) noexcept {
   std::array<char, 32> buffer{};
-  const ssize_t count = ::pread(fd.get(), buffer.data(), buffer.size(), 0);
+  const ssize_t count = file.read(buffer, now);
   if (count < 0) {
     return {std::nullopt, errno};
   }
@@ -42,9 +35,50 @@ EnergyText read_energy(const std::filesystem::path& file) noexcept {
   return {value, value ? 0 : EBADMSG};
 }
 
+EnergyText read_energy(const std::filesystem::path& path) {
+  KeptFile file(path);
+  return read_energy(file, Nanoseconds(0));
+}
+
+/// Files of the powercap class are for root only since Linux 5.10 (CVE-2020-8694).
+std::string how_to_permit(const std::filesystem::path& folder) {
+  return fmt::format(
+      "as root run 'chmod a+r {}/*/energy_uj' (until the next boot; for good put "
+      "'SUBSYSTEM==\"powercap\", ACTION==\"add\", RUN+=\"/bin/chmod a+r /sys%p/energy_uj\"' into "
+      "/etc/udev/rules.d/90-joulescale.rules), or '{}', or let perf "
+      "read the same counters: 'sysctl kernel.perf_event_paranoid=0'",
+      folder.native(),
+      setcap_command("cap_dac_read_search"));
+}
+
+/// Whether something hides the zones that the kernel has: their links are there and lead nowhere,
+/// or their home is an empty folder (Docker masks /sys/devices/virtual/powercap).
+bool is_masked(const std::filesystem::path& root) {
+  std::error_code error;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(root / "sys/class/powercap", error)) {
+    std::error_code ignored;
+    if (entry.is_symlink(ignored) && !std::filesystem::exists(entry.path(), ignored)) {
+      return true;
+    }
+  }
+  const auto home = root / "sys/devices/virtual/powercap";
+  return std::filesystem::is_directory(home, error) && std::filesystem::is_empty(home, error);
+}
+
+std::string how_to_get_zones(const std::filesystem::path& root) {
+  if (is_masked(root)) {
+    return "this container masks them, as Docker does: start it with '--security-opt "
+           "systempaths=unconfined', or with '-v /sys:/host/sys:ro -v /proc:/host/proc:ro' and "
+           "use --root /host";
+  }
+  return "run 'modprobe intel_rapl_msr' as root (it serves Intel and AMD); a virtual machine has "
+         "none unless its host passes them on: measure on the host";
+}
+
 std::string reason_of(int error) {
   if (error == EACCES || error == EPERM) {
-    return "permission denied; run 'chmod a+r' on its energy_uj as root, or start as root";
+    return "permission denied";
   }
   if (error == EBADMSG) {
     return "energy_uj holds no number";
@@ -58,24 +92,28 @@ std::string package_of_die(const PowercapZone& zone) {
   return zone.full_name.substr(0, zone.full_name.find("-die-"));
 }
 
-/// Whether two dies show one counter (as on some AMD parts): read a, b, a twice; b always lies
-/// between the two values of a, and the counter moves in the meantime.
+/// Whether two dies show one counter (as on some AMD parts): b, read between two readings of a,
+/// lies between their values twice, with a new value of a each time. Dies of their own miss each
+/// other. A counter that rests all the time is a mirror where both show the same energy.
 bool is_mirror(const PowercapZone& a, const PowercapZone& b, Clock& clock) {
-  std::optional<std::uint64_t> earlier;
-  for (int round = 0; round < 2; ++round) {
+  std::optional<std::uint64_t> fitted;
+  int misses = 0;
+  for (int round = 0; round < kMirrorRounds; ++round) {
     const auto first = read_energy(a.energy_file).value;
     const auto between = read_energy(b.energy_file).value;
     const auto second = read_energy(a.energy_file).value;
     if (!first || !between || !second || *between < *first || *between > *second) {
-      return false;
+      if (++misses == kMostMirrorMisses) {
+        return false;
+      }
+    } else if (fitted && *first > *fitted) {
+      return true;
+    } else if (!fitted) {
+      fitted = second;
     }
-    if (earlier) {
-      return *first > *earlier;
-    }
-    earlier = first;
-    clock.sleep_until(clock.monotonic_now() + std::chrono::milliseconds(10));
+    clock.sleep_until(clock.monotonic_now() + kMirrorPause);
   }
-  return false;
+  return fitted && *fitted > 0;
 }
 
 }  // namespace
@@ -90,29 +128,28 @@ Result<void> PowercapSensor::open() {
   notes_ = std::move(found.notes);
   if (zones_.empty()) {
     return Error(ErrorCode::kUnavailable,
-                 fmt::format("no RAPL zones in '{}'; a virtual machine or container hides them, a "
-                             "kernel without intel_rapl_common has none: mount /sys/class/powercap "
-                             "into the container, or load the module",
-                             (root_ / "sys/class/powercap").native()));
+                 fmt::format("no RAPL zones in '{}'; {}",
+                             (root_ / "sys/class/powercap").native(),
+                             how_to_get_zones(root_)));
   }
   drop_unreadable_zones();
   if (zones_.empty()) {
+    const auto folder = root_ / "sys/class/powercap";
     return Error(ErrorCode::kPermission,
-                 fmt::format("no RAPL zone in '{}' is readable: {}",
-                             (root_ / "sys/class/powercap").native(),
-                             fmt::join(notes_, "; ")));
+                 fmt::format("no RAPL zone in '{}' is readable: {}; {}",
+                             folder.native(),
+                             fmt::join(notes_, "; "),
+                             how_to_permit(folder)));
   }
   if (!may_read("powercap")) {
     return {};
   }
   drop_mirrored_dies();
   make_channels();
-  const auto periods = probe_update_periods(*this, clock_, kProbeInterval, kProbeLimit);
-  for (std::size_t i = 0; i < channels_.size(); ++i) {
-    channels_[i].update_period = periods[i];
-  }
   return {};
 }
+
+std::optional<TickWatch> PowercapSensor::tick_watch() const { return kTickWatch; }
 
 void PowercapSensor::drop_unreadable_zones() {
   std::erase_if(zones_, [&](const PowercapZone& zone) {
@@ -145,6 +182,7 @@ void PowercapSensor::drop_mirrored_dies() {
 
 void PowercapSensor::make_channels() {
   for (const PowercapZone& zone : zones_) {
+    energy_files_.emplace_back(zone.energy_file);
     Channel& channel = channels_.emplace_back();
     channel.name = "powercap/" + zone.full_name;
     channel.domain = zone.domain;
@@ -170,10 +208,10 @@ void PowercapSensor::make_channels() {
 }
 
 void PowercapSensor::read(std::span<RawReading> out) noexcept {
-  for (std::size_t i = 0; i < zones_.size() && i < out.size(); ++i) {
+  for (std::size_t i = 0; i < energy_files_.size() && i < out.size(); ++i) {
     out[i] = {};
     out[i].before = clock_.monotonic_now();
-    const EnergyText text = read_energy(zones_[i].energy_file);
+    const EnergyText text = read_energy(energy_files_[i], out[i].before);
     out[i].after = clock_.monotonic_now();
     if (text.value) {
       out[i].raw = *text.value;
@@ -185,6 +223,7 @@ void PowercapSensor::read(std::span<RawReading> out) noexcept {
 void PowercapSensor::close() noexcept {
   forget_claims();
   zones_.clear();
+  energy_files_.clear();
   channels_.clear();
   notes_.clear();
 }

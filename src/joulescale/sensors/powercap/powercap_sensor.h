@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "joulescale/base/kept_file.h"
 #include "joulescale/sensors/powercap/zones.h"
 #include "joulescale/sensors/sensor.h"
 
@@ -18,8 +19,8 @@ class PowercapSensor final : public Sensor {
   Result<void> open() override;
   std::span<const Channel> channels() const override { return channels_; }
   std::span<const std::string> notes() const override { return notes_; }
-  /// Opens each file anew: a descriptor kept open would go on giving the last value of a zone that
-  /// was removed or made anew (module reload).
+  std::optional<TickWatch> tick_watch() const override;
+  /// A zone that was removed gives no value, one that was made anew (module reload) its new one.
   void read(std::span<RawReading> out) noexcept override;
   void close() noexcept override;
 
@@ -31,6 +32,7 @@ class PowercapSensor final : public Sensor {
   std::filesystem::path root_;
   Clock& clock_;
   std::vector<PowercapZone> zones_;
+  std::vector<KeptFile> energy_files_;  // of the zones
   std::vector<Channel> channels_;
   std::vector<std::string> notes_;
 };

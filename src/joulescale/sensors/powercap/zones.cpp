@@ -16,16 +16,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kMaxDepth = 4;
-constexpr std::size_t kSmallFile = 4096;
+constexpr int kMostConstraints = 4;
 constexpr double kMicrowattsPerWatt = 1e6;
-
-std::optional<std::string> read_small(const fs::path& file) {
-  auto text = read_file(file, kSmallFile);
-  if (!text) {
-    return std::nullopt;
-  }
-  return std::string(trim(*text));
-}
 
 bool is_zone_id(std::string_view name) { return name.find(':') != std::string_view::npos; }
 
@@ -55,11 +47,15 @@ std::string parent_id(std::string_view id) {
   return first == last ? std::string() : std::string(id.substr(0, last));
 }
 
+/// The kernel numbers the constraints from 0 without gaps.
 std::optional<Watts> largest_constraint(const fs::path& zone) {
   std::optional<Watts> largest;
-  for (int i = 0; i < 4; ++i) {
+  bool is_there = true;
+  for (int i = 0; is_there && i < kMostConstraints; ++i) {
+    is_there = false;
     for (const char* kind : {"max_power_uw", "power_limit_uw"}) {
-      const auto text = read_small(zone / fmt::format("constraint_{}_{}", i, kind));
+      const auto text = read_small_file(zone / fmt::format("constraint_{}_{}", i, kind));
+      is_there = is_there || text;
       const auto microwatts = text ? parse_powercap_number(*text) : std::nullopt;
       if (microwatts && *microwatts > 0) {
         const Watts power(static_cast<double>(*microwatts) / kMicrowattsPerWatt);
@@ -73,6 +69,7 @@ std::optional<Watts> largest_constraint(const fs::path& zone) {
 /// MSR zones before their MMIO mirrors, else by name.
 std::vector<std::string> ordered_ids(const std::map<std::string, fs::path>& found) {
   std::vector<std::string> ids;
+  ids.reserve(found.size());
   for (const auto& [id, path] : found) {
     ids.push_back(id);
   }
@@ -118,20 +115,22 @@ PowercapZones find_powercap_zones(const fs::path& root) {
     }
   }
   PowercapZones result;
+  std::map<std::string, std::string> names;  // by id
+  for (const auto& [id, directory] : found) {
+    names[id] = read_small_file(directory / "name").value_or("");
+  }
   std::map<std::string, std::string> id_of_name;
   for (const std::string& id : ordered_ids(found)) {
     const fs::path& directory = found.at(id);
-    const auto name = read_small(directory / "name");
-    const auto domain = name ? powercap_domain(*name) : std::nullopt;
+    const std::string& name = names[id];
+    const auto domain = powercap_domain(name);
     if (!domain) {
-      result.notes.push_back(
-          fmt::format("zone {} ignored: its name '{}' is not known", id, name.value_or("")));
+      result.notes.push_back(fmt::format("zone {} ignored: its name '{}' is not known", id, name));
       continue;
     }
-    const auto parent = found.find(parent_id(id));
-    const auto parent_name =
-        parent == found.end() ? std::nullopt : read_small(parent->second / "name");
-    std::string full_name = parent_name ? fmt::format("{}/{}", *parent_name, *name) : *name;
+    const auto parent = names.find(parent_id(id));
+    std::string full_name =
+        parent == names.end() ? name : fmt::format("{}/{}", parent->second, name);
     if (const auto [first, is_new] = id_of_name.emplace(full_name, id); !is_new) {
       result.notes.push_back(fmt::format(
           "zone {} ignored: the same silicon as {} ('{}')", id, first->second, full_name));
@@ -142,7 +141,7 @@ PowercapZones find_powercap_zones(const fs::path& root) {
     zone.full_name = std::move(full_name);
     zone.domain = *domain;
     zone.energy_file = directory / "energy_uj";
-    const auto range = read_small(directory / "max_energy_range_uj");
+    const auto range = read_small_file(directory / "max_energy_range_uj");
     zone.range_uj = range ? parse_powercap_number(*range) : std::nullopt;
     if (zone.range_uj == 0U) {
       zone.range_uj.reset();

@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "joulescale/base/file.h"
+#include "joulescale/base/process_stat.h"
 #include "joulescale/base/text.h"
 #include "joulescale/base/unique_fd.h"
 
@@ -98,24 +99,18 @@ Error start_error(const std::string& program, int error_number) {
   return {code, fmt::format("cannot start '{}': {}", program, std::strerror(error_number))};
 }
 
-/// Parents of all processes that are not zombies, from /proc/<pid>/stat (proc(5)): the state and
-/// the parent follow the last ')'.
+/// Parents of all processes that are not zombies.
 std::map<pid_t, pid_t> parents_of_processes() {
   std::map<pid_t, pid_t> parents;
   std::error_code code;
   for (fs::directory_iterator entry("/proc", code), end; !code && entry != end;
        entry.increment(code)) {
     const auto pid = parse_int64(entry->path().filename().native());
-    const auto stat = pid ? read_file(entry->path() / "stat") : Result<std::string>(std::string());
-    if (!pid || !stat || stat->find_last_of(')') == std::string::npos) {
-      continue;
+    const auto text = pid ? read_file(entry->path() / "stat") : Result<std::string>(std::string());
+    const auto stat = text ? parse_process_stat(*text) : std::nullopt;
+    if (pid && stat && stat->state != 'Z') {
+      parents[static_cast<pid_t>(*pid)] = stat->parent;
     }
-    const std::string_view rest = std::string_view(*stat).substr(stat->find_last_of(')') + 1);
-    if (rest.size() < 4 || rest[1] == 'Z') {
-      continue;
-    }
-    const auto parent = parse_int64(rest.substr(3, rest.find(' ', 3) - 3));
-    parents[static_cast<pid_t>(*pid)] = static_cast<pid_t>(parent.value_or(0));
   }
   return parents;
 }
@@ -254,15 +249,6 @@ Result<CapturedRun> run_and_capture_errors(const std::vector<std::string>& argv,
   }
   run.status = shell_status(wait_status);
   return run;
-}
-
-Result<fs::path> own_program() {
-  std::error_code code;
-  fs::path program = fs::read_symlink("/proc/self/exe", code);
-  if (code) {
-    return io_error("read", "/proc/self/exe", code.value());
-  }
-  return program;
 }
 
 }  // namespace joulescale

@@ -57,7 +57,4 @@ struct CapturedRun {
 Result<CapturedRun> run_and_capture_errors(const std::vector<std::string>& argv,
                                            const std::filesystem::path& working_directory);
 
-/// The path of this program's own file.
-Result<std::filesystem::path> own_program();
-
 }  // namespace joulescale

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run's timeline as CSV, out of its journals, in constant memory: one row a value read. The
+// columns are documented in docs/formats.md.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string_view>
+
+#include "joulescale/base/error.h"
+
+namespace joulescale {
+
+/// Takes the text piece by piece; an error ends the export.
+using TextSink = std::function<Result<void>(std::string_view)>;
+
+/// `path`: the run directory. Rows by node, by rank whose monitor read, then as written: those of
+/// one channel in the order of time. A reading without a value has no row. Errors: kInvalidArgument
+/// for what is no run directory or has no journals, kCorruptData or kIo for a journal that cannot
+/// be read, the sink's own.
+Result<void> export_csv(const std::filesystem::path& path, const TextSink& sink);
+
+}  // namespace joulescale

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every signal reaches the command exactly once, from a terminal, to the group or to the monitor.
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "tests/integration/monitor/monitor_harness.h"
+#include "tests/support/terminal.h"
+
+namespace joulescale::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Longer than the monitor waits for its witness, so that a late decision shows.
+constexpr auto kStopped = 1200ms;
+
+std::string got(int signal) { return fmt::format("got {:02}", signal); }
+
+std::size_t count_of(const std::string& text, const std::string& word) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+class CountedSignals : public MonitorTest {
+ protected:
+  static std::vector<std::string> counter(const std::string& seconds,
+                                          int status,
+                                          const std::vector<int>& signals) {
+    std::vector<std::string> command = {JOULESCALE_SIGNAL_COUNTER, seconds, std::to_string(status)};
+    for (const int signal : signals) {
+      command.push_back(std::to_string(signal));
+    }
+    return command;
+  }
+};
+
+TEST_F(CountedSignals, FromTheKeyboardOnce) {
+  TerminalProgram program(monitor({}, counter("1", 5, {SIGINT, SIGQUIT, SIGTSTP})));
+  ASSERT_TRUE(program.wait_for("ready"));
+  for (const auto& [key, signal] :
+       {std::pair{"\x03", SIGINT}, std::pair{"\x1c", SIGQUIT}, std::pair{"\x1a", SIGTSTP}}) {
+    program.type(key);
+    EXPECT_TRUE(program.wait_for(got(signal))) << program.shown();
+  }
+  EXPECT_EQ(program.wait_status(), 5);
+  for (const int signal : {SIGINT, SIGQUIT, SIGTSTP}) {
+    EXPECT_EQ(program.count(got(signal)), 1U) << program.shown();
+  }
+  EXPECT_EQ(record().exit_status, 5);
+}
+
+TEST_F(CountedSignals, ACommandThatTheKeyboardStopsGoesOnInTheForeground) {
+  std::string line;
+  for (const std::string& word : monitor({}, counter("1", 5, {SIGCONT, SIGUSR1}))) {
+    line += word + " ";
+  }
+  TerminalProgram shell({"bash", "--norc", "--noprofile", "-i"});
+  shell.type(line + "\n");
+  ASSERT_TRUE(shell.wait_for("ready")) << shell.shown();
+  shell.type("\x1a");
+  ASSERT_TRUE(shell.wait_for("Stopped")) << shell.shown();
+  shell.type("kill -USR1 %1\n");  // to the whole job
+  std::this_thread::sleep_for(kStopped);
+  EXPECT_EQ(shell.count(got(SIGUSR1)), 0U) << shell.shown();
+  shell.type("fg\n");
+  ASSERT_TRUE(shell.wait_for("end")) << shell.shown();
+  shell.type("echo status=$?\nexit\n");
+  EXPECT_TRUE(shell.wait_for("status=5")) << shell.shown();
+  shell.wait_status();
+  EXPECT_EQ(shell.count(got(SIGCONT)), 1U) << shell.shown();
+  EXPECT_EQ(shell.count(got(SIGUSR1)), 1U) << shell.shown();
+}
+
+/// All that somebody may send on purpose.
+std::vector<int> many_signals() {
+  return {SIGHUP,  SIGINT, SIGQUIT, SIGUSR1,  SIGUSR2, SIGPIPE,   SIGALRM,
+          SIGTERM, SIGURG, SIGXCPU, SIGXFSZ,  SIGPROF, SIGVTALRM, SIGWINCH,
+          SIGIO,   SIGPWR, SIGCONT, SIGRTMIN, 40,      SIGRTMAX};
+}
+
+TEST_F(CountedSignals, AStormToTheMonitorAloneArrivesOnceEach) {
+  Program program(monitor({}, counter("1", 5, many_signals())), {.new_session = true});
+  ASSERT_TRUE(program.wait_for_output("ready"));
+  for (const int signal : many_signals()) {
+    program.signal(signal);
+  }
+  EXPECT_EQ(program.wait_status(), 5);
+  for (const int signal : many_signals()) {
+    EXPECT_EQ(count_of(program.out(), got(signal)), 1U) << signal;
+  }
+}
+
+TEST_F(CountedSignals, AStormToTheGroupArrivesOnceEach) {
+  Program program(monitor({}, counter("1", 5, many_signals())), {.new_session = true});
+  ASSERT_TRUE(program.wait_for_output("ready"));
+  for (const int signal : many_signals()) {
+    program.signal_group(signal);
+  }
+  EXPECT_EQ(program.wait_status(), 5);
+  for (const int signal : many_signals()) {
+    EXPECT_EQ(count_of(program.out(), got(signal)), 1U) << signal;
+  }
+}
+
+TEST_F(CountedSignals, SignalsThatAreQueuedKeepTheirNumber) {
+  Program program(monitor({}, counter("1", 5, {SIGRTMIN})), {.new_session = true});
+  ASSERT_TRUE(program.wait_for_output("ready"));
+  for (int i = 0; i < 3; ++i) {
+    program.signal(SIGRTMIN);
+    program.signal_group(SIGRTMIN);
+  }
+  EXPECT_EQ(program.wait_status(), 5);
+  EXPECT_EQ(count_of(program.out(), got(SIGRTMIN)), 6U);
+}
+
+TEST_F(CountedSignals, AloneAndToTheGroupAreTwo) {
+  Program program(monitor({}, counter("1.2", 5, {SIGUSR1})), {.new_session = true});
+  ASSERT_TRUE(program.wait_for_output("ready"));
+  program.signal(SIGUSR1);
+  ASSERT_TRUE(program.wait_for_output(got(SIGUSR1)));
+  program.signal_group(SIGUSR1);
+  EXPECT_EQ(program.wait_status(), 5);
+  EXPECT_EQ(count_of(program.out(), got(SIGUSR1)), 2U);
+}
+
+TEST_F(CountedSignals, AMonitorThatWasStoppedForwardsNothingTwice) {
+  Program program(monitor({}, counter("2.5", 5, {SIGUSR1, SIGUSR2})), {.new_session = true});
+  ASSERT_TRUE(program.wait_for_output("ready"));
+  program.signal(SIGSTOP);
+  program.signal_group(SIGUSR1);
+  program.signal(SIGUSR2);
+  ASSERT_TRUE(program.wait_for_output(got(SIGUSR1)));
+  std::this_thread::sleep_for(kStopped);
+  program.signal(SIGCONT);
+  EXPECT_EQ(program.wait_status(), 5);
+  EXPECT_EQ(count_of(program.out(), got(SIGUSR1)), 1U);
+  EXPECT_EQ(count_of(program.out(), got(SIGUSR2)), 1U);
+}
+
+TEST_F(CountedSignals, AMonitorUnderAMonitorPassesEachOnOnce) {
+  std::vector<std::string> inner = {
+      joulescale(), "monitor", "--quiet", "--output", (work_ / "inner").native(), "--"};
+  const auto command = counter("1", 6, {SIGUSR1, SIGTERM});
+  inner.insert(inner.end(), command.begin(), command.end());
+  Program program(monitor({}, inner), {.new_session = true});
+  ASSERT_TRUE(program.wait_for_output("ready"));
+  program.signal(SIGUSR1);
+  program.signal_group(SIGTERM);
+  EXPECT_EQ(program.wait_status(), 6);
+  EXPECT_EQ(count_of(program.out(), got(SIGUSR1)), 1U);
+  EXPECT_EQ(count_of(program.out(), got(SIGTERM)), 1U);
+  EXPECT_EQ(record().exit_status, 6);
+  EXPECT_EQ(read_run_record(work_ / "inner/run.json")->exit_status, 6);
+}
+
+class Termination : public CountedSignals {};
+
+TEST_F(Termination, ACommandThatTidiesUpIsWaitedForAndRecorded) {
+  Program program(monitor({}, counter("-0.4", 7, {SIGTERM})), {.new_session = true});
+  ASSERT_TRUE(program.wait_for_output("ready"));
+  program.signal_group(SIGTERM);
+  EXPECT_EQ(program.wait_status(), 7);
+  EXPECT_EQ(program.out(), "ready\n" + got(SIGTERM) + "\nend\n");
+  EXPECT_EQ(record().exit_status, 7);
+}
+
+TEST_F(Termination, ACommandThatIgnoresItIsNotKilledByUs) {
+  Program program(monitor({}, {"sh", "-c", "trap '' TERM INT HUP; echo ready; sleep 1; echo end"}),
+                  {.new_session = true});
+  ASSERT_TRUE(program.wait_for_output("ready"));
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    program.signal(signal);
+    program.signal_group(signal);
+  }
+  EXPECT_EQ(program.wait_status(), 0);
+  EXPECT_EQ(program.out(), "ready\nend\n");
+}
+
+TEST_F(Termination, AfterASecondBlowTheRunIsFinishedFromTheJournal) {
+  Program program(monitor({}, {"sh", "-c", "trap '' TERM; echo ready; sleep 3"}),
+                  {.new_session = true});
+  ASSERT_TRUE(program.wait_for_output("ready"));
+  program.signal_group(SIGTERM);
+  std::this_thread::sleep_for(kStopped);
+  program.signal_group(SIGKILL);  // the grace period is over
+  EXPECT_EQ(program.wait_status(), -SIGKILL);
+  Program recover({joulescale(), "recover", run_directory().native()});
+  EXPECT_EQ(recover.wait_status(), 0) << recover.err();
+  EXPECT_GT(record().duration.value(), 0.1);
+}
+
+}  // namespace
+}  // namespace joulescale::testing
