@@ -27,7 +27,7 @@ build_packages=(
 )
 test_packages=(
   libgtest-dev libgmock-dev
-  clang-19 clang-format-19 clang-tidy-19 libclang-rt-19-dev shellcheck
+  clang-19 clang-format-19 clang-tidy-19 libclang-rt-19-dev lld-19 shellcheck
   chromium fonts-dejavu-core procps util-linux git
   slurm-wlm munge openmpi-bin
 )

@@ -32,10 +32,10 @@ check_headers() {
   if scripts/build.sh "$1" all_verify_interface_header_sets; then count_pass; else count_failure "headers compile alone"; fi
 }
 
-# run_preset PRESET [TESTS]: builds it and runs its tests, or those of the test preset TESTS
+# run_preset PRESET [TESTS]: builds it and runs its tests; or all of it, and those of the test preset TESTS
 run_preset() {
   local preset=$1 tests=${2:-$1} junit total bad skips started=$SECONDS
-  scripts/build.sh "$preset" || { count_failure "build of $preset"; return; }
+  scripts/build.sh "$preset" ${2:+all} || { count_failure "build of $preset"; return; }
   mkdir -p build/logs
   junit=$PWD/build/logs/$preset.junit.xml
   rm -f "$junit"

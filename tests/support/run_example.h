@@ -17,7 +17,7 @@ inline RunRecord example_run(const std::string& id, int devices, std::int64_t lo
   run.started_at = "2026-12-01T08:15:30.123Z";
   run.duration = Seconds(12.5);
   run.exit_status = 0;
-  run.launch = {"local:1", "none"};
+  run.launch = {"local:1", "none", {}};
   run.devices = {"cpu_rank", devices};
   run.device_hours = devices * 12.5 / 3600;
   run.energy.total = Joules(100);

@@ -16,7 +16,7 @@ RunRecord synthetic_run(const SyntheticRun& parameters) {
   run.started_at = "2026-12-01T08:1" + std::to_string(parameters.repetition) + ":00.000Z";
   run.duration = Seconds(parameters.duration_s);
   run.exit_status = 0;
-  run.launch = {"synthetic", "local"};
+  run.launch = {"synthetic", "local", {}};
   run.version = "0.1.0";
   run.devices = {"cpu_rank", parameters.devices};
   run.device_hours = parameters.devices * parameters.duration_s / 3600.0;

@@ -65,6 +65,9 @@ Key launch_key(const EnvironmentMap& environment) {
                         slurm.empty() ? "" : ":",
                         slurm)};
   }
+  if (const std::string id = text(environment, "JOULESCALE_LAUNCH_ID"); !id.empty()) {
+    return {"joulescale", fmt::format("launch-{}{}{}", id, slurm.empty() ? "" : ":", slurm)};
+  }
   for (const char* name :
        {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "OMPI_MCA_orte_ess_jobid"}) {
     if (const std::string id = text(environment, name); !id.empty()) {

@@ -13,7 +13,8 @@ namespace joulescale {
 
 /// This process as one of the ranks that a launcher started.
 struct LauncherRank {
-  std::string launcher;  // "torchrun", "mpi", "slurm"; "unknown" where only a rank is told
+  std::string
+      launcher;  // "torchrun", "joulescale", "mpi", "slurm"; "unknown" where only a rank is told
   int rank = 0;
   int world_size = 1;
   /// What all ranks of the launch have in common, and only they as far as the launcher tells; empty
@@ -24,9 +25,9 @@ struct LauncherRank {
 /// Nothing when no launcher started this process as a rank (a Slurm batch script is none).
 ///   rank   RANK, OMPI_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK, SLURM_PROCID in a step: the first that
 ///          stands beside its world size
-///   key    TORCHELASTIC_RUN_ID with MASTER_ADDR and MASTER_PORT; else PMIX_NAMESPACE or OpenMPI's
-///          job id; else Slurm job and step. Slurm's job id and the attempt number of a restarted
-///          job are part of it.
+///   key    TORCHELASTIC_RUN_ID with MASTER_ADDR and MASTER_PORT; else JOULESCALE_LAUNCH_ID, which
+///          `joulescale launch` sets; else PMIX_NAMESPACE or OpenMPI's job id; else Slurm job and
+///          step. Slurm's job id and the attempt number of a restarted job are part of it.
 std::optional<LauncherRank> detect_launcher(const EnvironmentMap& environment);
 
 /// Whether the command is itself a launcher that may start ranks on other nodes, which a monitor

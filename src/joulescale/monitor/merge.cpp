@@ -211,14 +211,19 @@ void add_status(RunRecord& run) {
 
 void add_parts(std::span<const NodeReport> nodes, RunRecord& run) {
   std::set<std::string> flags(run.flags.begin(), run.flags.end());
+  std::set<std::string> starts;  // as times of one form they sort as texts
   for (const NodeReport& report : nodes) {
     const RunRecord& part = report.part;
+    starts.insert(part.started_at);
     run.duration = std::max(run.duration, part.duration);
     run.ranks.insert(run.ranks.end(), part.ranks.begin(), part.ranks.end());
     run.sources.insert(run.sources.end(), part.sources.begin(), part.sources.end());
     run.metrics.insert(run.metrics.end(), part.metrics.begin(), part.metrics.end());
     flags.insert(part.flags.begin(), part.flags.end());
     add_optional(part.power.peak, run.power.peak);
+    add_optional(part.power.peak_uncertainty, run.power.peak_uncertainty);
+    run.source_notes.insert(
+        run.source_notes.end(), part.source_notes.begin(), part.source_notes.end());
     run.power.peak_window = std::max(run.power.peak_window, part.power.peak_window);
     add_optional(part.overhead.cpu_time, run.overhead.cpu_time);
     if (part.overhead.peak_rss_bytes) {
@@ -231,6 +236,7 @@ void add_parts(std::span<const NodeReport> nodes, RunRecord& run) {
   }
   if (!nodes.empty()) {
     run.hardware = nodes.front().part.hardware;
+    run.started_at = *starts.begin();
   }
   std::ranges::sort(run.ranks, {}, &RankRecord::rank);
   run.flags.assign(flags.begin(), flags.end());
@@ -255,7 +261,7 @@ RunRecord merge_run(const LaunchInfo& launch, std::span<const NodeReport> nodes)
   run.id = launch.id;
   run.command = launch.command;
   run.started_at = launch.started_at;
-  run.launch = {launch.key, launch.launcher};
+  run.launch = {launch.key, launch.launcher, launch.expected_ranks};
   run.version = launch.version;
   run.study = launch.study;
   run.scheduler = scheduler_of(launch);

@@ -69,7 +69,7 @@ RankRecordFile registration(const MonitorPlan& plan, const IdleWatch* idle) {
   RunRecord& part = record.facts.part;
   part.id = plan.joined.launch.id;
   part.started_at = plan.joined.launch.started_at;
-  part.launch = {plan.joined.launch.key, plan.joined.launch.launcher};
+  part.launch = {plan.joined.launch.key, plan.joined.launch.launcher, {}};
   part.nodes.push_back({plan.node.host, {}, {}, {}});
   return record;
 }

@@ -104,6 +104,10 @@ void add_hardware_facts(const MonitorOptions& options,
                         RankRecordFile& record) {
   record.facts.part.hardware = read_hardware(options.sources.root, recorder.devices());
   add_device_facts(recorder.devices(), record.facts);
+  for (SourceNote note : recorder.source_notes()) {
+    note.node = record.facts.identity;
+    record.facts.part.source_notes.push_back(std::move(note));
+  }
 }
 
 RankRecordFile finished_rank(const MonitorOptions& options,
@@ -115,6 +119,7 @@ RankRecordFile finished_rank(const MonitorOptions& options,
   record.began = command.began;
   record.ended = command.ended;
   RunRecord& part = record.facts.part;
+  part.started_at = format_rfc3339(command.began + recorder.wall_offset_at_start());
   part.duration = to_seconds(command.ended - command.began);
   part.ranks.push_back({plan.joined.rank,
                         plan.node.identity,
@@ -145,8 +150,16 @@ void finish_records(const MonitorOptions& options,
     say(fmt::format("the record could not be written: {}", run.error().text()));
     return;
   }
-  if (!options.quiet && *run) {
-    print_text(stderr, format_summary(**run, plan.joined.directory.path.native()));
+  const std::string directory = plan.joined.directory.path.native();
+  if (options.quiet) {
+    return;
+  }
+  if (*run) {
+    print_text(stderr, format_summary(**run, directory));
+  } else if (own.rank == 0) {  // one of them is enough
+    say(fmt::format("rank 0 of {} has ended; the last one to end writes the record in {}",
+                    plan.joined.launch.expected_ranks,
+                    directory));
   }
 }
 

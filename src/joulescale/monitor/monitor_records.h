@@ -9,7 +9,7 @@
 
 namespace joulescale {
 
-/// What is known of the node's hardware once its sources are open.
+/// What is known of the node's hardware, and of its sources, once these are open.
 void add_hardware_facts(const MonitorOptions& options,
                         const Recorder& recorder,
                         RankRecordFile& record);

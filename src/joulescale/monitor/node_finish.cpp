@@ -17,6 +17,8 @@
 namespace joulescale {
 namespace {
 
+/// So that the doubt about when a counter moved is a tenth of a window's energy at most.
+constexpr int kPeakWindowResolutions = 10;
 constexpr Nanoseconds kLeastPeakWindow = std::chrono::milliseconds(200);
 
 struct NodeTimes {
@@ -41,6 +43,11 @@ void add_overhead(const OverheadRecord& from, OverheadRecord& into) {
   if (from.peak_rss_bytes) {
     into.peak_rss_bytes = into.peak_rss_bytes.value_or(0) + *from.peak_rss_bytes;
   }
+}
+
+/// Each end of the window may lie half a resolution off the energy that is read for it.
+Watts peak_uncertainty(Watts peak, Seconds window, Nanoseconds resolution) {
+  return peak * std::min(to_seconds(resolution) / window, 1.0);
 }
 
 NodeTimes times_of(const std::vector<RankRecordFile>& ranks) {
@@ -144,7 +151,8 @@ Result<NodeReport> make_node_report(const LaunchInfo& launch,
   if (live == nullptr || live->journal_is_whole) {
     JOULESCALE_TRY_ASSIGN(timeline, NodeTimeline::open(node, energy, times.begin, times.end));
   }
-  const Nanoseconds peak_window = std::max(2 * energy.coarsest_resolution, kLeastPeakWindow);
+  const Nanoseconds peak_window =
+      std::max(kPeakWindowResolutions * energy.coarsest_resolution, kLeastPeakWindow);
   std::optional<PeakPower> peak;
   if (timeline) {
     peak.emplace(*timeline, times.begin, times.end, peak_window);
@@ -160,7 +168,7 @@ Result<NodeReport> make_node_report(const LaunchInfo& launch,
   RunRecord& part = report.part;
   part.id = launch.id;
   part.started_at = launch.started_at;
-  part.launch = {launch.key, launch.launcher};
+  part.launch = {launch.key, launch.launcher, {}};
   part.nodes = ranks.front().facts.part.nodes;
   part.duration = to_seconds(times.end - times.begin);
   part.sources = std::move(energy.sources);
@@ -172,14 +180,22 @@ Result<NodeReport> make_node_report(const LaunchInfo& launch,
   part.power.peak = peak ? peak->finish() : std::nullopt;
   if (part.power.peak) {
     part.power.peak_window = std::min(to_seconds(peak_window), part.duration);
+    part.power.peak_uncertainty =
+        peak_uncertainty(*part.power.peak, *part.power.peak_window, energy.coarsest_resolution);
   }
   part.regions = std::move(marks.regions);
   part.training = std::move(marks.training);
   part.hardware = ranks.front().facts.part.hardware;
   std::set<std::string> flags(energy.flags.begin(), energy.flags.end());
   std::set<std::string> gpus;
+  std::set<SourceNote> source_notes;
+  std::set<std::string> starts;  // of commands; as times of one form they sort as texts
   for (const RankRecordFile& rank : ranks) {
     const RunRecord& facts = rank.facts.part;
+    source_notes.insert(facts.source_notes.begin(), facts.source_notes.end());
+    if (rank.began) {
+      starts.insert(facts.started_at);
+    }
     flags.insert(facts.flags.begin(), facts.flags.end());
     gpus.insert(rank.facts.gpus.begin(), rank.facts.gpus.end());
     part.ranks.insert(part.ranks.end(), facts.ranks.begin(), facts.ranks.end());
@@ -190,6 +206,10 @@ Result<NodeReport> make_node_report(const LaunchInfo& launch,
     flags.emplace("shared_node");
   }
   part.flags.assign(flags.begin(), flags.end());
+  part.source_notes.assign(source_notes.begin(), source_notes.end());
+  if (!starts.empty()) {
+    part.started_at = *starts.begin();
+  }
   report.gpus.assign(gpus.begin(), gpus.end());
   if (const int seen = static_cast<int>(gpus.size()); seen > 0) {
     part.hardware.gpus_per_node = std::max(part.hardware.gpus_per_node.value_or(0), seen);

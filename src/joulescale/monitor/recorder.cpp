@@ -3,6 +3,7 @@
 
 #include <time.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <utility>
@@ -30,7 +31,8 @@ Recorder::Recorder(Sampler& sampler,
                    std::shared_ptr<SourceClaims> claims)
     : sampler_(sampler), clock_(clock), claims_(std::move(claims)), journal_(std::move(journal)) {
   const Nanoseconds now = clock_.monotonic_now();
-  wall_offset_ = clock_.wall_now() - now;
+  first_wall_offset_ = clock_.wall_now() - now;
+  wall_offset_ = first_wall_offset_;
   boot_offset_ = boot_time_now() - now;
   next_second_ = now + kSecond;
   note_journal(journal_->start(now, wall_offset_, boot_offset_));
@@ -158,6 +160,21 @@ void Recorder::once_a_second(Nanoseconds now) {
   boot_offset_ = boot_offset;
 }
 
+void Recorder::note_source(const SamplerEvent& event) {
+  std::vector<std::string> notes = event.notes;
+  if (!event.error.empty()) {  // which most often is made of the notes
+    std::erase_if(notes, [&](const std::string& note) {
+      return event.error.find(note) != std::string::npos;
+    });
+    notes.push_back(event.error);
+  }
+  for (const std::string& note : notes) {  // a library that is missing is missed by two sensors
+    if (std::ranges::find(source_notes_, note, &SourceNote::note) == source_notes_.end()) {
+      source_notes_.insert({event.name, "", note});
+    }
+  }
+}
+
 void Recorder::take(SamplerEvent& event) {
   switch (event.kind) {
     case SamplerEvent::Kind::kOpened: {
@@ -177,6 +194,7 @@ void Recorder::take(SamplerEvent& event) {
       [[fallthrough]];
     }
     case SamplerEvent::Kind::kFailed:
+      note_source(event);
       if (!event.devices.empty()) {
         devices_ =
             std::move(event.devices);  // one source finds GPUs; opened anew, it finds them anew

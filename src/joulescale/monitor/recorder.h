@@ -53,12 +53,16 @@ class Recorder {
   /// What was measured up to the command's start; nothing without a baseline.
   NodeMeter* idle_meter() { return idle_meter_ ? &*idle_meter_ : nullptr; }
   const std::vector<DeviceInfo>& devices() const { return devices_; }
+  /// What the sources said of themselves, without the node.
+  const std::set<SourceNote>& source_notes() const { return source_notes_; }
   /// Another process of the launch read some source for some time.
   bool shared() const { return shared_; }
   /// The journal no longer has every reading, though all that totals need.
   bool journal_is_thinned() const { return journal_ && journal_->is_thinned(); }
   /// Why the journal is not complete; empty if it is.
   const std::string& journal_error() const { return journal_error_; }
+  /// Of the wall clock from the monotonic one, when the recorder was made.
+  Nanoseconds wall_offset_at_start() const { return first_wall_offset_; }
   bool clock_stepped() const { return clock_stepped_; }
   bool suspended() const { return suspended_; }
 
@@ -71,6 +75,7 @@ class Recorder {
 
   void run();
   void take(SamplerEvent& event);
+  void note_source(const SamplerEvent& event);
   void once_a_second(Nanoseconds now);
   void write_command_marks();
   void note_journal(const Result<void>& written);
@@ -83,11 +88,13 @@ class Recorder {
   std::optional<NodeMeter> idle_meter_;
   std::map<std::size_t, std::size_t> meter_number_;  // of a sampler's sensor
   std::vector<DeviceInfo> devices_;
+  std::set<SourceNote> source_notes_;
   bool shared_ = false;
   bool has_baseline_ = false;
   std::string journal_error_;
   bool clock_stepped_ = false;
   bool suspended_ = false;
+  Nanoseconds first_wall_offset_{0};
   Nanoseconds wall_offset_{0};
   Nanoseconds boot_offset_{0};
   Nanoseconds next_second_{0};

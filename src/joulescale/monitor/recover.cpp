@@ -44,12 +44,14 @@ class CommandTimes final : public JournalVisitor {
     }
   }
   void on_missed(std::size_t, std::uint64_t) override {}
+  void on_start(Nanoseconds, Nanoseconds offset) override { wall_offset = offset; }
   void on_begin(Nanoseconds time) override { begin = time; }
   void on_end(Nanoseconds time, bool by_signal, int status) override {
     end = time;
     (by_signal ? signal : exit_status) = status;
   }
 
+  Nanoseconds wall_offset{0};
   std::optional<Nanoseconds> begin;
   std::optional<Nanoseconds> end;
   std::optional<int> exit_status;
@@ -92,6 +94,9 @@ Result<void> end_rank(const NodeDirectory& node, RankRecordFile& rank) {
   }
   RunRecord& part = rank.facts.part;
   part.flags.emplace_back("recovered");
+  if (times.begin) {
+    part.started_at = format_rfc3339(*times.begin + times.wall_offset);
+  }
   part.duration = to_seconds(*rank.ended - rank.began.value_or(*rank.ended));
   part.ranks = {{rank.rank, rank.facts.identity, times.exit_status, times.signal, part.duration}};
   return {};

@@ -137,6 +137,7 @@ struct Sampler::Shared {
   void push_readings(std::size_t index, std::vector<RawReading> readings, std::uint64_t missed = 0);
   void end(std::size_t index);
   void give_up(std::size_t index, const std::string& reason);
+  void name_hanging_sources();
 };
 
 void Sampler::Shared::push(SamplerEvent event) {
@@ -179,6 +180,19 @@ void Sampler::Shared::give_up(std::size_t index, const std::string& reason) {
   event.error = reason;
   push(std::move(event));
   end(index);
+}
+
+/// Call it with the lock held.
+void Sampler::Shared::name_hanging_sources() {
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (!sources[i].ended) {
+      SamplerEvent& event = events.emplace_back();
+      event.kind = SamplerEvent::Kind::kFailed;
+      event.sensor = i;
+      event.name = sources[i].sensor->name();
+      event.error = "did not answer at the end of the run";
+    }
+  }
 }
 
 /// Call it with the lock held.
@@ -486,6 +500,7 @@ bool Sampler::stop(Nanoseconds patience) {
     ended = shared_->wake_owner.wait_until(lock, time_point(now + metrics_patience), [&] {
       return std::ranges::all_of(shared_->sources, &Shared::Source::ended);
     });
+    shared_->name_hanging_sources();
     shared_->all_ended = true;
     shared_->wake_taker.notify_all();
   }

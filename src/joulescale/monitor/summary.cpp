@@ -16,6 +16,9 @@ namespace {
 std::string plus_minus(const std::optional<Joules>& uncertainty) {
   return uncertainty ? fmt::format(" +- {:.4g} J", uncertainty->value()) : "";
 }
+std::string plus_minus(const std::optional<Watts>& uncertainty) {
+  return uncertainty ? fmt::format(" +- {:.4g} W", uncertainty->value()) : "";
+}
 
 std::string components_table(const EnergyRecord& energy) {
   std::string text;
@@ -113,6 +116,46 @@ std::string baseline_lines(const BaselineRecord& baseline) {
     fmt::format_to(out, "      baseline: {}\n", note);
   }
   return text;
+}
+
+/// Mean and highest power, and energy per device hour: of what was measured and integrated.
+std::string rates(const RunRecord& run) {
+  std::string text;
+  const auto out = std::back_inserter(text);
+  const std::string provenance = provenance_of_total(run.energy);
+  if (run.power.mean) {
+    const auto doubt = run.energy.total_uncertainty && run.duration.value() > 0.0
+                           ? std::optional(*run.energy.total_uncertainty / run.duration)
+                           : std::nullopt;
+    fmt::format_to(out,
+                   "  mean power  {:>12.3f} W{}  {}\n",
+                   run.power.mean->value(),
+                   plus_minus(doubt),
+                   provenance);
+  }
+  if (run.power.peak && run.power.peak_window) {
+    fmt::format_to(out,
+                   "  peak power  {:>12.3f} W{}  highest mean over {:.3g} s\n",
+                   run.power.peak->value(),
+                   plus_minus(run.power.peak_uncertainty),
+                   run.power.peak_window->value());
+  }
+  return text;
+}
+
+/// The study's "power draw per GPU hour": the basis with estimates is named where it is used.
+std::string device_hours_line(const RunRecord& run) {
+  const std::string device = run.devices.kind == "gpu" ? "GPU" : "CPU-rank";
+  const std::string title = fmt::format("{} hours", device);
+  std::string text = fmt::format("  {:<11} {:>12.4g} h", title, run.device_hours);
+  const auto energy = run.energy.total ? run.energy.total : run.energy.total_with_estimates;
+  if (energy && run.device_hours > 0.0) {
+    text += fmt::format("  {:.4g} kWh a {} hour, {}",
+                        kilowatt_hours(*energy) / run.device_hours,
+                        device,
+                        run.energy.total ? provenance_of_total(run.energy) : "ESTIMATED");
+  }
+  return text + '\n';
 }
 
 /// Metrics of one kind, of all devices, ranks and nodes together.
@@ -217,16 +260,8 @@ std::string format_summary(const RunRecord& run, const std::string& directory) {
                                  run.devices.count == 1 ? "" : "s");
   text += components_table(run.energy);
   text += totals(run.energy);
-  if (run.power.mean) {
-    const bool has_doubt = run.energy.total_uncertainty && run.duration.value() > 0.0;
-    text += fmt::format(
-        "  mean power  {:>12.3f} W{}  {}\n",
-        run.power.mean->value(),
-        has_doubt ? fmt::format(" +- {:.4g} W",
-                                run.energy.total_uncertainty->value() / run.duration.value())
-                  : "",
-        provenance_of_total(run.energy));
-  }
+  text += rates(run);
+  text += device_hours_line(run);
   if (run.baseline) {
     text += baseline_lines(*run.baseline);
   }
@@ -234,6 +269,12 @@ std::string format_summary(const RunRecord& run, const std::string& directory) {
   if (std::ranges::find(run.flags, "shared_node") != run.flags.end()) {
     text +=
         "  whole node, not exclusive: other programs kept CPUs busy too; their energy is in it\n";
+  }
+  const auto num_ranks = static_cast<int>(run.ranks.size());
+  if (run.launch.expected_ranks.value_or(0) > num_ranks) {
+    text += fmt::format("  {} of {} ranks left a record; what the others used is not known\n",
+                        num_ranks,
+                        *run.launch.expected_ranks);
   }
   if (!run.flags.empty()) {
     text += fmt::format("  flags: {}\n", fmt::join(run.flags, ", "));

@@ -177,6 +177,7 @@ void read_measurement(ObjectReader& reader, RunRecord& run) {
   reader.object("power", [&](ObjectReader& entry) {
     entry.get("mean_w", run.power.mean);
     entry.get("peak_w", run.power.peak);
+    entry.get("peak_uncertainty_w", run.power.peak_uncertainty);
     entry.get("peak_window_s", run.power.peak_window);
   });
   reader.each_element("sources", [&](ObjectReader& entry) {
@@ -191,6 +192,12 @@ void read_measurement(ObjectReader& reader, RunRecord& run) {
     entry.get("wraps", source.wraps);
     entry.get("resets", source.resets);
     entry.get("late_start_s", source.late_start);
+  });
+  reader.each_element("source_notes", [&](ObjectReader& entry) {
+    SourceNote& note = run.source_notes.emplace_back();
+    entry.get("source", note.source);
+    entry.get("node", note.node);
+    entry.get("note", note.note);
   });
   reader.each_element("metrics",
                       [&](ObjectReader& entry) { run.metrics.push_back(read_metric(entry)); });
@@ -239,6 +246,7 @@ RunRecord read_run(ObjectReader& reader) {
   reader.object("launch", [&](ObjectReader& entry) {
     entry.get("key", run.launch.key);
     entry.get("launcher", run.launch.launcher);
+    entry.get("expected_ranks", run.launch.expected_ranks);
   });
   reader.get("version", run.version);
   read_measurement(reader, run);

@@ -256,6 +256,7 @@ Json write_run(const RunRecord& run) {
   object["launch"] = Json::object();
   put(object["launch"], "key", run.launch.key);
   put(object["launch"], "launcher", run.launch.launcher);
+  put(object["launch"], "expected_ranks", run.launch.expected_ranks);
   put(object, "version", run.version);
   object["nodes"] = Json::array();
   for (const NodeRecord& node : run.nodes) {
@@ -272,12 +273,22 @@ Json write_run(const RunRecord& run) {
   Json power = Json::object();
   put(power, "mean_w", run.power.mean);
   put(power, "peak_w", run.power.peak);
+  put(power, "peak_uncertainty_w", run.power.peak_uncertainty);
   put(power, "peak_window_s", run.power.peak_window);
   put_object(object, "power", std::move(power));
   object["sources"] = Json::array();
   for (const SourceRecord& source : run.sources) {
     object["sources"].push_back(write_source(source));
   }
+  Json source_notes = Json::array();
+  for (const SourceNote& note : run.source_notes) {
+    Json entry = Json::object();
+    put(entry, "source", note.source);
+    put(entry, "node", note.node);
+    put(entry, "note", note.note);
+    source_notes.push_back(std::move(entry));
+  }
+  put_object(object, "source_notes", std::move(source_notes));
   Json metrics = Json::array();
   for (const MetricRecord& metric : run.metrics) {
     metrics.push_back(write_metric(metric));

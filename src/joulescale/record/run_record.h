@@ -111,8 +111,9 @@ inline constexpr std::string_view kBaselineLengths = "1s to 1h, as in 10s, 1500m
 
 struct PowerRecord {
   std::optional<Watts> mean;
-  std::optional<Watts> peak;           // the highest mean over a window
-  std::optional<Seconds> peak_window;  // its length
+  std::optional<Watts> peak;              // the highest mean over a window
+  std::optional<Watts> peak_uncertainty;  // half-width of the 95 % interval of the reading
+  std::optional<Seconds> peak_window;     // its length
 };
 
 struct SourceRecord {
@@ -126,6 +127,16 @@ struct SourceRecord {
   std::uint64_t wraps = 0;
   std::uint64_t resets = 0;
   std::optional<Seconds> late_start;
+};
+
+/// What a source said of itself: why it could not be read, or what a reader of its figures should
+/// know.
+struct SourceNote {
+  std::string source;  // "nvml"
+  std::string node;    // as in ranks
+  std::string note;
+
+  auto operator<=>(const SourceNote&) const = default;
 };
 
 /// A quantity beside energy, between the command's begin and end; never added to one. A gauge has
@@ -197,6 +208,7 @@ struct SchedulerRecord {
 struct LaunchRecord {
   std::string key;
   std::string launcher;
+  std::optional<int> expected_ranks;  // as the launcher tells; those that came are in `ranks`
 };
 
 struct OverheadRecord {
@@ -207,7 +219,7 @@ struct OverheadRecord {
 struct RunRecord {
   std::string id;
   std::vector<std::string> command;  // empty when redacted
-  std::string started_at;            // RFC 3339, UTC
+  std::string started_at;            // of the first command; RFC 3339, UTC
   Seconds duration;
   std::optional<int>
       exit_status;  // one of exit_status and signal: the first rank that failed, else 0
@@ -223,6 +235,7 @@ struct RunRecord {
   std::optional<BaselineRecord> baseline;
   PowerRecord power;
   std::vector<SourceRecord> sources;
+  std::vector<SourceNote> source_notes;
   std::vector<MetricRecord> metrics;
   std::vector<RegionRecord> regions;
   OverheadRecord overhead;

@@ -67,6 +67,9 @@ SourceSurvey survey_source(Sensor& sensor, Clock& clock, Nanoseconds watch) {
   }
   survey.channels.assign(sensor.channels().begin(), sensor.channels().end());
   survey.notes.assign(sensor.notes().begin(), sensor.notes().end());
+  std::erase_if(survey.notes, [&](const std::string& note) {  // the reason may be made of them
+    return survey.reason.find(note) != std::string::npos;
+  });
   watch_counters(sensor, clock, end, survey);
   sensor.close();
   return survey;

@@ -123,12 +123,15 @@ class MonitorBaseline : public MonitorTest {
 TEST_F(MonitorBaseline, StandsBesideTheGrossEnergy) {
   std::vector<std::string> arguments = monitor(options("1.5s"), busy_command("2"));
   arguments.erase(std::ranges::find(arguments, "--quiet"));
+  const Nanoseconds before = system_clock().wall_now();
   Program program(arguments);
   ASSERT_EQ(program.wait_status(), 0) << program.err();
   const RunRecord run = record();
   const RankRecordFile rank = rank_record(run_directory(), 0);
   ASSERT_TRUE(rank.baseline_began && rank.began && rank.ended);
   expect_baseline(run, *rank.ended, 1.5);
+  EXPECT_GE(run.started_at, format_rfc3339(before + std::chrono::milliseconds(1500)))
+      << "the command's start, not the baseline's";
   EXPECT_NEAR(run.baseline->duration->value(),
               to_seconds(*rank.began - *rank.baseline_began).value(),
               1e-9);

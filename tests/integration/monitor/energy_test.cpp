@@ -265,6 +265,37 @@ TEST_F(MonitorEnergy, NothingToMeasureStillRunsTheCommand) {
   EXPECT_THAT(run.flags, Contains("no_sensor"));
   EXPECT_FALSE(run.energy.total.has_value());
   EXPECT_FALSE(run.energy.estimated.has_value());
+  std::map<std::string, std::string> notes;
+  for (const SourceNote& note : run.source_notes) {
+    EXPECT_EQ(note.node, run.ranks.front().node);
+    EXPECT_TRUE(notes.emplace(note.source, note.note).second) << note.source << " twice";
+  }
+  EXPECT_THAT(notes["nvml"], HasSubstr("/none.so"));
+  EXPECT_THAT(notes["powercap"], HasSubstr("no RAPL zones"));
+}
+
+TEST_F(MonitorEnergy, PeakPowerOfASlowCounterIsKnownToItsUncertainty) {
+  constexpr double kWatts = 200.0;
+  PowercapTree tree;
+  tree.add_zone("intel-rapl:0", "package-0", 0);
+  // It moves once in 100 ms, as the readings come: one of them may see two moves and the next none.
+  LiveCounters live(
+      tree,
+      {{"intel-rapl:0",
+        [](double t) { return static_cast<std::uint64_t>(std::floor(t * 10.0) * kWatts * 1e5); }}},
+      std::chrono::milliseconds(2));
+  Program program(
+      monitor({"--root", tree.root().native(), "--nvml-library", "/none.so"}, {"sleep", "5"}));
+  ASSERT_EQ(program.wait_status(), 0);
+  const PowerRecord power = record().power;
+  ASSERT_TRUE(power.peak && power.peak_uncertainty && power.peak_window);
+  EXPECT_NEAR(
+      power.peak->value(),
+      kWatts,
+      power.peak_uncertainty->value() + kWatts * live.seconds_late() / power.peak_window->value());
+  if (live.seconds_late() == 0.0) {
+    EXPECT_LT(power.peak_uncertainty->value(), 0.15 * kWatts);
+  }
 }
 
 TEST_F(MonitorEnergy, SensorsListsEverySourceWithReasonOrChannels) {

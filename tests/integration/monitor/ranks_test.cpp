@@ -81,11 +81,25 @@ TEST_F(MonitorRanks, TheSummaryComesOnceFromTheLastRank) {
   const auto first = loud(0);
   const auto last = loud(1);
   EXPECT_EQ(first->wait_status(), 0);
-  EXPECT_EQ(first->err(), "");
+  EXPECT_THAT(first->err(),
+              AllOf(HasSubstr("rank 0 of 2 has ended"), HasSubstr(run_directory().native())));
   EXPECT_FALSE(std::filesystem::exists(run_directory() / "run.json"));
   EXPECT_EQ(last->wait_status(), 0);
   EXPECT_THAT(last->err(), HasSubstr("record: " + run_directory().native()));
   EXPECT_EQ(record().ranks.size(), 2U);
+}
+
+TEST_F(MonitorRanks, OfOurOwnLauncherAreOneRun) {
+  std::vector<std::string> arguments = {joulescale(), "launch", "--ranks", "3", "--"};
+  const auto monitored = monitor(options(), {"sleep", "0.5"});
+  arguments.insert(arguments.end(), monitored.begin(), monitored.end());
+  Program program(arguments, ProgramOptions{.environment = {{"TORCHELASTIC_RUN_ID", "outer"}}});
+  EXPECT_EQ(program.wait_status(), 0) << program.err();
+  const RunRecord run = record();
+  EXPECT_EQ(run.launch.launcher, "joulescale");
+  EXPECT_EQ(run.launch.expected_ranks, 3);
+  EXPECT_EQ(run.ranks.size(), 3U);
+  EXPECT_EQ(run.exit_status, 0);
 }
 
 TEST_F(MonitorRanks, OfRanksThatEndTogetherOneSumsUp) {

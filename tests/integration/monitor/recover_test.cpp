@@ -197,7 +197,9 @@ TEST_F(KilledRun, OfWhichRanksMayComeYetIsLeftToRecover) {
   EXPECT_FALSE(has_record());
   Program recover({joulescale(), "recover", run_directory().native()});
   EXPECT_EQ(recover.wait_status(), 0) << recover.err();
+  EXPECT_THAT(recover.out(), HasSubstr("1 of 2 ranks left a record"));
   EXPECT_THAT(record().flags, Contains("recovered"));
+  EXPECT_EQ(record().launch.expected_ranks, 2);
 }
 
 TEST_F(KilledRun, InAContainerIsNotTakenForOne) {

@@ -20,7 +20,9 @@ namespace joulescale::testing {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -113,6 +115,9 @@ TEST_F(SourcesFail, ASourceThatNeverOpensHoldsUpNothing) {
   const RunRecord run = record();
   expect_cpu_whole(run);
   EXPECT_FALSE(run.energy.components.contains("gpu"));
+  EXPECT_THAT(run.source_notes,
+              Contains(AllOf(Field(&SourceNote::source, "nvml"),
+                             Field(&SourceNote::note, HasSubstr("did not answer")))));
 }
 
 TEST_F(SourcesFail, ASourceThatOpensLateIsMeasuredFromThen) {

@@ -89,6 +89,19 @@ TEST(Launcher, RankWorldSizeAndKeyOfEachLauncher) {
   }
 }
 
+TEST(Launcher, OfTwoThatAreNestedTheInnerOneCounts) {
+  EnvironmentMap environment = {{"RANK", "1"},
+                                {"WORLD_SIZE", "2"},
+                                {"JOULESCALE_LAUNCH_ID", "7-8"},
+                                {"TORCHELASTIC_RUN_ID", ""},
+                                {"SLURM_JOB_ID", "5"},
+                                {"SLURM_STEP_ID", "0"}};
+  EXPECT_EQ(detect_launcher(environment)->launcher, "joulescale");
+  EXPECT_EQ(detect_launcher(environment)->key, "launch-7-8:slurm-5");
+  environment["TORCHELASTIC_RUN_ID"] = "r";
+  EXPECT_EQ(detect_launcher(environment)->launcher, "torchrun");
+}
+
 TEST(Launcher, ProcessesThatAreNoRanks) {
   EXPECT_FALSE(detect_launcher({}));
   EXPECT_FALSE(

@@ -43,7 +43,7 @@ NodeReport report_of(const std::string& identity, int rank, int exit_status) {
   report.identity = identity;
   report.part.id = "x";
   report.part.started_at = "2026-01-01T00:00:00.000Z";
-  report.part.launch = {"k", "none"};
+  report.part.launch = {"k", "none", {}};
   report.part.nodes.push_back({identity, {}, {}, {}});
   report.part.duration = Seconds(10.0 + rank);
   report.part.ranks.push_back({rank, identity, exit_status, std::nullopt, Seconds(10.0)});

@@ -16,7 +16,7 @@ RunRecord example_run() {
   run.duration = Seconds(12.5);
   run.exit_status = 0;
   run.ranks = {{0, "node-a", 0, std::nullopt, Seconds(12.5)}};
-  run.launch = {"local:1", "none"};
+  run.launch = {"local:1", "none", 2};
   run.version = "0.1.0";
   run.nodes = {{"node-a", Joules(100), std::nullopt, {}}};
   run.devices = {"cpu_rank", 2};

@@ -43,7 +43,7 @@ RunRecord full_record() {
   run.exit_status = 0;
   run.signal = 9;
   run.ranks = {{0, "n", 0, 9, Seconds(1.0)}};
-  run.launch = {"key", "none"};
+  run.launch = {"key", "none", 1};
   run.version = "1";
   run.nodes = {{"h", Joules(1.0), Joules(2.0), {{"cpu", full_component()}}}};
   run.devices = {"gpu", 2};
@@ -68,9 +68,10 @@ RunRecord full_record() {
                                 Joules(2.0),
                                 0.5,
                                 {"not idle"}};
-  run.power = {Watts(1.0), Watts(2.0), Seconds(0.2)};
+  run.power = {Watts(1.0), Watts(2.0), Watts(0.1), Seconds(0.2)};
   run.sources = {
       {"s", "cpu", Joules(1.0), Provenance::kMeasured, Seconds(0.1), 1, 2, 3, 4, Seconds(0.5)}};
+  run.source_notes = {{"nvml", "n", "no driver"}};
   run.metrics = {{"m", "n", "percent", 3, 1.0, 0.5, 2.0, 4.0, 0.1, {{"sw_power_cap", 0.5}}}};
   run.regions = {{"r", 1, Seconds(1.0), Joules(1.0), Joules(1.0), Joules(1.0)}};
   run.overhead = {Seconds(0.1), 1000};

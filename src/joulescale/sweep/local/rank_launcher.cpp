@@ -96,6 +96,7 @@ std::optional<int> RankGroup::start(const RankLaunch& launch, ListeningSocket so
   }
   const std::string num_threads = std::to_string(std::max<std::size_t>(cpu_sets.front().size(), 1));
   const std::string world_size = std::to_string(num_ranks_);
+  const std::string launch_id = fmt::format("{}-{}", ::getpid(), system_clock().wall_now().count());
   // Ranks lead process groups of their own: reading a terminal would stop them.
   const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!launch.pass_listen_fd) {
@@ -114,7 +115,11 @@ std::optional<int> RankGroup::start(const RankLaunch& launch, ListeningSocket so
                            {"LOCAL_WORLD_SIZE", world_size},
                            {"MASTER_ADDR", "127.0.0.1"},
                            {"MASTER_PORT", std::to_string(socket.port)},
+                           {"JOULESCALE_LAUNCH_ID", launch_id},
                            {"OMP_NUM_THREADS", num_threads}};
+    if (::getenv("TORCHELASTIC_RUN_ID") != nullptr) {  // of a launcher around this one
+      options.environment.emplace_back("TORCHELASTIC_RUN_ID", "");
+    }
     if (rank == 0 && launch.pass_listen_fd) {
       options.passed_fd = socket.fd.get();
       options.argv.push_back(fmt::format("--store-listen-fd={}", socket.fd.get()));

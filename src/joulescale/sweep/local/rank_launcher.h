@@ -21,8 +21,9 @@ struct RankLaunch {
 };
 
 /// Runs the ranks to their end. Each has torchrun's variables (RANK, LOCAL_RANK, WORLD_SIZE,
-/// LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT), OMP_NUM_THREADS = its cores, its own cores while
-/// there are as many as ranks, and its own process group. Output is passed through as it is.
+/// LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT), JOULESCALE_LAUNCH_ID (the same for all of them, and
+/// no other launch's), OMP_NUM_THREADS = its cores, its own cores while there are as many as ranks,
+/// and its own process group. Output is passed through as it is.
 ///
 /// When a rank fails the others get SIGTERM, 5 s later SIGKILL, and one line on stderr names it.
 /// SIGINT, SIGTERM and SIGHUP go on to each rank once; a second one, or 30 s, kills.
