@@ -1,10 +1,12 @@
 # One function a kind of target, so that each room's CMakeLists.txt is a list of files.
 
-# With JOULESCALE_PRECOMPILE (the sanitizer builds), the heavy headers that most files include are parsed once: one
-# precompiled header for rooms and programs, one for tests, who add GoogleTest. Files still include what they use:
-# the other builds have no such header.
+# With JOULESCALE_PRECOMPILE, the heavy headers that most files include are parsed once: one precompiled header for
+# tests, who add GoogleTest, and with ALL (the sanitizer builds) one for rooms and programs. Files still include what
+# they use: the other builds have no such header.
+set(precompiled_headers_TESTS precompiled_test)
+set(precompiled_headers_ALL precompiled precompiled_test)
 if(JOULESCALE_PRECOMPILE)
-  foreach(header precompiled precompiled_test)
+  foreach(header IN LISTS precompiled_headers_${JOULESCALE_PRECOMPILE})
     add_library(joulescale_${header} OBJECT "${PROJECT_SOURCE_DIR}/cmake/precompiled.cpp")
     target_link_libraries(joulescale_${header} PRIVATE
       CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json joulescale::build_flags)
@@ -21,7 +23,7 @@ endif()
 
 # joulescale_precompile(TARGET precompiled|precompiled_test)
 function(joulescale_precompile target header)
-  if(NOT JOULESCALE_PRECOMPILE)
+  if(NOT TARGET joulescale_${header})
     return()
   endif()
   # All users of a precompiled header must be compiled as it was: with the same code model and the same macros.

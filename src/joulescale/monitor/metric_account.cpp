@@ -36,7 +36,12 @@ void MetricAccount::add(const RawReading& reading) {
   if (reading.status != ReadStatus::kOk) {
     return;
   }
-  const Sample sample{reading.before + (reading.after - reading.before) / 2, reading.raw};
+  // A counter holds at least what was counted when its reading began: one that began before the
+  // command's end may lack the last process's time.
+  const Nanoseconds half = channel_.behavior == Behavior::kCounter
+                               ? Nanoseconds(0)
+                               : (reading.after - reading.before) / 2;
+  const Sample sample{reading.before + half, reading.raw};
   if (sample.time <= last_time()) {
     return;  // two processes read the channel for a moment, or the source's own time stood still
   }

@@ -24,6 +24,17 @@ MetricAccount account_of(RawUnit unit, Behavior behavior = Behavior::kGauge) {
   return {metric_channel("nvml/GPU-1/x", unit, behavior), kPeriod, kMostEarly};
 }
 
+TEST(MetricAccount, ACounterReadWhileTheCommandEndedIsNotItsLastWord) {
+  MetricAccount account = account_of(RawUnit::kMicrosecond, Behavior::kCounter);
+  account.add(ok_reading(1.0, 0));
+  account.keep_begin(at_seconds(1.5));
+  RawReading during = ok_reading(9.9, 1'000'000);
+  during.after = at_seconds(10.3);
+  account.add(during);
+  account.add(ok_reading(10.4, 3'000'000));
+  EXPECT_DOUBLE_EQ(*account.finish(at_seconds(1.5), at_seconds(10.0))->difference, 3.0);
+}
+
 TEST(MetricAccount, MeanIsWeightedByTimeBetweenBeginAndEnd) {
   MetricAccount account = account_of(RawUnit::kPercent);
   account.keep_begin(at_seconds(100.0));
