@@ -18,6 +18,10 @@ constexpr Nanoseconds kLeastJudgedInterval = std::chrono::milliseconds(2);
 constexpr Nanoseconds kLongestUpdatePeriod = std::chrono::seconds(1);
 /// A counter that rests for longer than this many update periods is not extrapolated further.
 constexpr int kMostPeriodsExtrapolated = 3;
+/// A move of so many times the power so far is no usual one.
+constexpr double kUnusualFactor = 5.0;
+/// A counter that comes back from wrong values does so within this time.
+constexpr Nanoseconds kLongestAway = std::chrono::minutes(1);
 
 /// Of a time for which no energy is counted: what it may have held. `power`: just before or after.
 Joules unseen_uncertainty(Watts power, Nanoseconds length) {
@@ -76,13 +80,18 @@ void CounterAccount::add(const RawReading& reading) {
   }
   ++state_.events.samples;
   const Value value{reading.raw, reading.before, reading.after};
+  if (range_ && value.raw > *range_) {
+    range_.reset();  // it is not what the source says; without it a decrease is no wrap
+  }
   if (!state_.last) {
     take_base(value);
     return;
   }
+  const Value base = *state_.last;
   if (advance(value)) {
     if (state_.suspect) {  // one stray value between two that fit
       ++state_.events.missed;
+      note_stray(*state_.suspect, base, value);
       state_.suspect.reset();
     }
     return;
@@ -96,6 +105,38 @@ void CounterAccount::add(const RawReading& reading) {
   if (!advance(value)) {
     state_.suspect = value;
   }
+}
+
+/// Whether the power so far explains such a move since a reading `since_read` ago.
+bool CounterAccount::is_usual(std::uint64_t delta, Nanoseconds since_read) const {
+  const Nanoseconds length = since_read + longest_period().value_or(sample_period_);
+  const Watts power = std::max(curve_.recent_power(), curve_.mean_power());
+  return joules(delta) <= kUnusualFactor * power * to_seconds(length) + joules(1);
+}
+
+/// A value below the base was passed over, since `value` follows the base. If it follows the stray
+/// as well, the counter may have stepped back for good, and the step hides energy.
+void CounterAccount::note_stray(const Value& stray, const Value& base, const Value& value) {
+  if (stray.raw < base.raw && value.raw >= stray.raw &&
+      is_usual(value.raw - stray.raw, value.after - stray.before)) {
+    state_.extra_uncertainty +=
+        joules(base.raw - stray.raw) +
+        unseen_uncertainty(std::max(curve_.recent_power(), curve_.mean_power()),
+                           stray.after - base.before);
+  }
+}
+
+/// Whether the counter goes on where it was before a reset, by a move that its new values do not
+/// explain: they were wrong.
+bool CounterAccount::is_back(const Value& value, std::uint64_t delta, Nanoseconds since_read) {
+  if (!replaced_ || value.after - replaced_->value.before > kLongestAway) {
+    replaced_.reset();
+    return false;
+  }
+  const Value& old = replaced_->value;
+  return value.raw >= old.raw && !is_usual(delta, since_read) &&
+         joules(value.raw - old.raw) <=
+             plausible_power_ * to_seconds(value.after - old.before) + joules(1);
 }
 
 /// Adds the difference from the last value; false if `value` cannot follow it.
@@ -112,20 +153,31 @@ bool CounterAccount::advance(const Value& value) {
   }
   std::uint64_t delta =
       fell ? *range_ - state_.last->raw + value.raw : value.raw - state_.last->raw;
-  const Seconds elapsed =
-      to_seconds(std::max(value.after - state_.change_seen, kLeastJudgedInterval));
+  const Nanoseconds since_read = value.after - state_.last->before;
+  Nanoseconds since_change = std::max(value.after - state_.change_seen, kLeastJudgedInterval);
+  if (fell) {  // it was seen not to have gone round until the last reading
+    since_change =
+        std::min(since_change, since_read + longest_period().value_or(kLongestUpdatePeriod));
+  }
+  const Seconds elapsed = to_seconds(since_change);
   if (joules(delta) > plausible_power_ * elapsed + joules(1)) {
     return false;
   }
   state_.events.wraps += fell ? 1 : 0;
   if (range_) {
     // What the register held was read at the last value; before that it did not go round.
-    const Nanoseconds since_value = value.after - state_.last->after + 2 * lag(sample_period_);
+    const Nanoseconds since_value = since_read + 2 * lag(sample_period_);
     const std::uint64_t more = extra_wraps(delta, std::min(elapsed, to_seconds(since_value)));
     state_.events.wraps += more;
     delta += more * *range_;
   }
-  state_.energy += joules(delta);
+  if (!fell && is_back(value, delta, since_read)) {
+    state_.energy =
+        std::max(state_.energy, replaced_->energy + joules(value.raw - replaced_->value.raw));
+    replaced_.reset();
+  } else {
+    state_.energy += joules(delta);
+  }
   learn_period(value);
   state_.last_lag = lag(value.after - state_.last->before, value.after - value.before);
   state_.change_seen = value.after - 2 * state_.last_lag;
@@ -160,6 +212,7 @@ void CounterAccount::reset_to(const Value& value) {
   state_.extra_uncertainty += unseen_uncertainty(
       curve_.recent_power(), std::max(value.after - curve_.back().time, Nanoseconds(0)));
   ticks_.interrupt();
+  replaced_ = Replaced{*state_.last, state_.energy};
   state_.last = value;
   state_.last_lag = lag(sample_period_);
   state_.change_seen = value.before - known_period_.value_or(kLongestUpdatePeriod);
@@ -187,6 +240,7 @@ void CounterAccount::skip(const CounterState& from, const CounterState& to) {
   state_.events.add_between(from.events, to.events);
   state_.changes += increase(from.changes, to.changes);
   state_.unchanged += increase(from.unchanged, to.unchanged);
+  replaced_.reset();
   state_.last = to.last;
   state_.suspect = to.suspect;
   state_.change_seen = to.change_seen;
@@ -208,7 +262,11 @@ void CounterAccount::close(Nanoseconds end) {
     return;
   }
   const Nanoseconds rest = end - curve_.back().time;
-  const Nanoseconds limit = kMostPeriodsExtrapolated * std::max(resolution(), sample_period_);
+  // The rest that goes on until the end says nothing of how long the counter rests between moves.
+  const Nanoseconds limit =
+      kMostPeriodsExtrapolated * std::max({longest_period().value_or(kLongestUpdatePeriod),
+                                           sample_period_,
+                                           curve_.recent_spacing()});
   const Watts power = curve_.recent_power();
   if (state_.events.gone || rest > limit) {
     not_covered_ = rest;

@@ -48,6 +48,9 @@ class CounterAccount {
   std::optional<Nanoseconds> update_period() const;
   /// The longest that the counter is known to rest between two moves.
   Nanoseconds resolution() const;
+  /// After close(): the time at the end for which no energy is counted, since the counter had long
+  /// stood still, or gave no more values.
+  Nanoseconds not_covered() const { return not_covered_; }
   /// The longest time for which readings showed one and the same value.
   Nanoseconds longest_rest() const { return state_.longest_rest; }
   /// What happens within such a time the curve cannot tell apart.
@@ -55,10 +58,18 @@ class CounterAccount {
 
  private:
   using Value = CounterValue;
+  /// The value before a reset, and the energy up to it.
+  struct Replaced {
+    Value value;
+    Joules energy;
+  };
 
   void take_base(const Value& value);
   bool advance(const Value& value);
   void reset_to(const Value& value);
+  bool is_usual(std::uint64_t delta, Nanoseconds since_read) const;
+  void note_stray(const Value& stray, const Value& base, const Value& value);
+  bool is_back(const Value& value, std::uint64_t delta, Nanoseconds since_read);
   void learn_period(const Value& value);
   std::optional<Nanoseconds> longest_period() const;
   std::uint64_t extra_wraps(std::uint64_t delta, Seconds elapsed);
@@ -73,6 +84,7 @@ class CounterAccount {
 
   CounterState state_;  // but for the curve's end and the period, which state() asks for
   TickPeriod ticks_;
+  std::optional<Replaced> replaced_;  // by the last reset, of some seconds ago
   Nanoseconds first_read_{0};
   Nanoseconds extrapolated_{0};
   Nanoseconds not_covered_{0};  // at the end: beyond what the last move allows

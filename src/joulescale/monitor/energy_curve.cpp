@@ -21,7 +21,7 @@ Joules interpolate(const EnergyCurve::Point& a, const EnergyCurve::Point& b, Nan
   return a.energy + (b.energy - a.energy) * (to_seconds(time - a.time).value() / length);
 }
 
-Watts mean_power(const EnergyCurve::Point& a, const EnergyCurve::Point& b) {
+Watts power_between(const EnergyCurve::Point& a, const EnergyCurve::Point& b) {
   const Seconds length = to_seconds(b.time - a.time);
   return length.value() > 0.0 ? (b.energy - a.energy) / length : Watts(0.0);
 }
@@ -96,7 +96,7 @@ Watts EnergyCurve::segment_power(std::size_t index) const {
   if (index == 0 || index >= points_.size()) {
     return {};
   }
-  return mean_power(points_[index - 1], points_[index]);
+  return power_between(points_[index - 1], points_[index]);
 }
 
 Watts EnergyCurve::early_power() const {
@@ -104,7 +104,7 @@ Watts EnergyCurve::early_power() const {
     return {};
   }
   const Nanoseconds until = std::min(points_.front().time + kEarly, points_.back().time);
-  return mean_power(points_.front(), {until, at(until)});
+  return power_between(points_.front(), {until, at(until)});
 }
 
 Watts EnergyCurve::recent_power() const {
@@ -112,7 +112,21 @@ Watts EnergyCurve::recent_power() const {
     return {};
   }
   const std::size_t first = points_.size() - std::min(points_.size(), kRecentPoints);
-  return mean_power(points_[first], points_.back());
+  return power_between(points_[first], points_.back());
+}
+
+Nanoseconds EnergyCurve::recent_spacing() const {
+  Nanoseconds longest{0};
+  for (std::size_t i = points_.size() - std::min(points_.size(), kRecentPoints);
+       i + 1 < points_.size();
+       ++i) {
+    longest = std::max(longest, points_[i + 1].time - points_[i].time);
+  }
+  return longest;
+}
+
+Watts EnergyCurve::mean_power() const {
+  return points_.size() < 2 ? Watts(0.0) : power_between(points_.front(), points_.back());
 }
 
 }  // namespace joulescale

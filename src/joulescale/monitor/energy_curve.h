@@ -55,6 +55,10 @@ class EnergyCurve {
   Watts early_power() const;
   /// Mean power over the last few points (at least two are needed, else 0).
   Watts recent_power() const;
+  /// The longest time between two of these.
+  Nanoseconds recent_spacing() const;
+  /// Mean power from the first to the last point (at least two are needed, else 0).
+  Watts mean_power() const;
 
  private:
   void thin();

@@ -305,6 +305,14 @@ void NodeMeter::keep_one_source(Chosen& silicon) {
   });
 }
 
+/// Whether the counter stood still or gave nothing for so long before the end that its energy is
+/// not what was used.
+bool NodeMeter::stopped_early(const Meter& meter) {
+  const auto* counter = std::get_if<CounterAccount>(&meter.account);
+  return counter != nullptr && meter.window && !meter.events().gone &&
+         counter->not_covered() > std::max(kGapWorthAFlag, 10 * meter.sample_period);
+}
+
 /// One overlap group: its energy counter if that gave a value to be believed, else its power.
 void NodeMeter::add_group(const Chosen& group,
                           Nanoseconds duration,
@@ -324,7 +332,15 @@ void NodeMeter::add_group(const Chosen& group,
     }
     if (power != nullptr && is_unsupported(*account, meter->window, *power->window, duration)) {
       flag(result, "counter_power_disagree");
-    } else if (meter->window) {
+      continue;
+    }
+    if (is_counted(meter->channel.domain) && stopped_early(*meter)) {
+      flag(result, "gap");
+      if (power != nullptr && power->window->uncertainty < meter->window->uncertainty) {
+        continue;  // its power tells what it does not
+      }
+    }
+    if (meter->window) {
       counter = meter;
     }
   }

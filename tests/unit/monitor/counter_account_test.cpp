@@ -94,6 +94,77 @@ TEST(CounterAccount, OneStrayValueIsAGlitch) {
   EXPECT_EQ(account.events().missed, 1U);
 }
 
+/// Feeds readings of `raw_j(t)` every 100 ms from `begin_s` up to `end_s`, and closes there.
+template <typename Function>
+WindowEnergy feed(CounterAccount& account, double begin_s, double end_s, Function raw_j) {
+  const int last = static_cast<int>(std::lround((end_s - begin_s) * 10.0));
+  for (int i = 0; i <= last; ++i) {
+    const double t = begin_s + 0.1 * i;
+    account.add(ok_reading(t, static_cast<std::uint64_t>(raw_j(t) * 1e6)));
+  }
+  account.close(at_seconds(end_s));
+  return account.window(at_seconds(begin_s), at_seconds(end_s)).value_or(WindowEnergy{});
+}
+
+TEST(CounterAccount, ACounterThatStopsIsNotCarriedOn) {
+  CounterAccount account(counter_channel(kRangeUj), kPeriod);
+  const WindowEnergy window =
+      feed(account, 10.0, 20.0, [](double t) { return 100.0 * std::min(t, 11.05); });
+  EXPECT_NEAR(window.energy.value(), 105.0, 5.5);
+  EXPECT_GT(account.not_covered(), std::chrono::seconds(8));
+  EXPECT_GE((window.energy + window.uncertainty).value(), 1000.0) << "had it only stopped to tell";
+}
+
+TEST(CounterAccount, AWrapIsJudgedByTheTimeSinceTheLastReading) {
+  // At rest for longer than a whole round could take; then it starts anew, or steps back by a hair.
+  for (const double after : {0.0, 519.999}) {
+    CounterAccount account(counter_channel(65'712'999'613), kPeriod);
+    const WindowEnergy window = feed(account, 10.0, 40.0, [&](double t) {
+      return t < 30.0 ? 500.0 + 10.0 * (std::min(t, 12.0) - 10.0) : after + 10.0 * (t - 30.0);
+    });
+    EXPECT_EQ(account.events().wraps, 0U);
+    EXPECT_EQ(account.events().resets, after == 0.0 ? 1U : account.events().resets);
+    EXPECT_NEAR(window.energy.value(), 120.0, window.uncertainty.value() + 0.1);
+    EXPECT_LT(window.energy.value(), 130.0);
+  }
+}
+
+TEST(CounterAccount, AStepBackForGoodIsInTheUncertainty) {
+  CounterAccount account(counter_channel(std::nullopt), kPeriod);
+  const WindowEnergy window = feed(
+      account, 10.0, 12.0, [](double t) { return 5000.0 + 100.0 * t - (t > 11.15 ? 15.0 : 0.0); });
+  EXPECT_NEAR(window.energy.value(), 200.0, window.uncertainty.value() + 1e-9);
+  EXPECT_GE(window.uncertainty.value(), 4.9);
+}
+
+TEST(CounterAccount, WrongValuesThatEndAddNoEnergy) {
+  CounterAccount account(counter_channel(kRangeUj), kPeriod);
+  const WindowEnergy window = feed(account, 10.0, 13.0, [](double t) {
+    return t > 11.05 && t < 11.55 ? 0.0 : 100.0 * (t - 9.0);
+  });
+  EXPECT_NEAR(window.energy.value(), 300.0, 11.0);
+  EXPECT_GE(account.events().resets, 1U);
+}
+
+TEST(CounterAccount, ACounterThatStartsAnewPassesItsOldValueUnharmed) {
+  CounterAccount account(counter_channel(kRangeUj), kPeriod);
+  const WindowEnergy window = feed(account, 10.0, 30.0, [](double t) {
+    return t < 15.0 ? 100.0 * (t - 9.0) : 100.0 * (t - 15.0);
+  });
+  EXPECT_NEAR(window.energy.value(), 2000.0, window.uncertainty.value());
+  EXPECT_EQ(account.events().resets, 1U);
+}
+
+TEST(CounterAccount, ARangeBelowTheValuesIsNoRange) {
+  for (const std::uint64_t range : {1ULL, 1000ULL, 5'000'000ULL}) {
+    CounterAccount account(counter_channel(range), kPeriod);
+    const WindowEnergy window =
+        feed(account, 10.0, 12.0, [](double t) { return 100.0 * (t - 9.0); });
+    EXPECT_NEAR(window.energy.value(), 200.0, 10.0) << range;
+    EXPECT_EQ(account.events().wraps, 0U);
+  }
+}
+
 TEST(CounterAccount, ImplausibleIncreaseIsNoEnergy) {
   CounterAccount account(counter_channel(std::nullopt), kPeriod);
   account.add(ok_reading(10.0, 1'000'000));
