@@ -61,6 +61,12 @@ class Program {
   pid_t pid() const { return pid_; }
   void signal(int number) const { ::kill(pid_, number); }
   void signal_group(int number) const { ::kill(-pid_, number); }
+  /// The processes that its first thread started and that run.
+  std::vector<pid_t> children() const {
+    const std::string pid = std::to_string(pid_);
+    std::ifstream file("/proc/" + pid + "/task/" + pid + "/children");
+    return {std::istream_iterator<pid_t>(file), std::istream_iterator<pid_t>()};
+  }
 
   /// The wait status, as waitpid() gives it.
   int wait() {

@@ -34,7 +34,7 @@ struct MonitorArguments {
   std::string study_file;
   std::vector<std::string> require;
   std::string devices = "visible";
-  std::string baseline;  // empty: not given
+  std::optional<std::string> baseline;
   double cpu_thread_watts = EstimateOptions().cpu_thread_active.value();
   double ram_watts = 0.0;  // 0: not given
   double journal_mib = static_cast<double>(JournalLimits().budget_bytes) / kMebibyte;
@@ -65,12 +65,12 @@ Result<void> complete_options(MonitorArguments& arguments) {
     }
     options.require.insert(*domain);
   }
-  if (!arguments.baseline.empty()) {
-    const auto length = parse_baseline_length(arguments.baseline);
+  if (arguments.baseline) {
+    const auto length = parse_baseline_length(*arguments.baseline);
     if (!length) {
       return Error(ErrorCode::kInvalidArgument,
                    fmt::format("--baseline: '{}' is not allowed; allowed: {}",
-                               arguments.baseline,
+                               *arguments.baseline,
                                kBaselineLengths));
     }
     options.baseline = *length;

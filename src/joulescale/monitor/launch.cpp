@@ -149,6 +149,14 @@ Result<std::optional<int>> claim_rank(const RunDirectory& directory, std::option
   return std::optional<int>();
 }
 
+/// Without "..": the command may remove the directory that it was started in.
+fs::path lasting_path(const fs::path& path) {
+  std::error_code error;
+  const fs::path absolute = fs::absolute(path, error);
+  const fs::path resolved = fs::weakly_canonical(absolute, error);
+  return error || resolved.empty() ? absolute : resolved;
+}
+
 /// Why a directory is not this launch's place; empty after `joined` was filled.
 Result<std::string> try_join(const LaunchInfo& mine,
                              std::optional<int> rank,
@@ -159,11 +167,20 @@ Result<std::string> try_join(const LaunchInfo& mine,
     return std::string("is not empty; choose another with --output, or remove it");
   }
   std::error_code error;
-  if (launch->key != mine.key || launch->expected_ranks != mine.expected_ranks ||
-      fs::exists(joined.directory.run_file(), error)) {
+  if (launch->key == mine.key && launch->expected_ranks != mine.expected_ranks) {
+    return fmt::format(
+        "belongs to a launch of {} ranks, this one has {}; choose another with "
+        "--output",
+        launch->expected_ranks,
+        mine.expected_ranks);
+  }
+  if (launch->key != mine.key) {
     return fmt::format("holds another launch ('{}'; this is '{}'); choose another with --output",
                        launch->key,
                        mine.key);
+  }
+  if (fs::exists(joined.directory.run_file(), error)) {
+    return std::string("holds a launch that has ended; choose another with --output");
   }
   JOULESCALE_TRY_ASSIGN(const auto claimed, claim_rank(joined.directory, rank));
   if (!claimed) {
@@ -275,7 +292,7 @@ Result<JoinedLaunch> join_launch(const fs::path& wanted,
   constexpr int kMostTries = 1'000'000;
   std::error_code error;
   if (!wanted.empty()) {
-    JoinedLaunch joined{{fs::absolute(wanted, error)}, {}, 0, false};
+    JoinedLaunch joined{{lasting_path(wanted)}, {}, 0, false};
     JOULESCALE_TRY_ASSIGN(const std::string refusal, try_join(mine, rank, joined));
     if (!refusal.empty()) {
       return cannot_use(wanted, refusal);
@@ -288,7 +305,7 @@ Result<JoinedLaunch> join_launch(const fs::path& wanted,
     if (mine.alone && fs::exists(path, error)) {
       continue;
     }
-    JoinedLaunch joined{{fs::absolute(path, error)}, {}, 0, false};
+    JoinedLaunch joined{{lasting_path(path)}, {}, 0, false};
     auto refusal = try_join(mine, rank, joined);
     if (!refusal) {
       return std::move(refusal).error();

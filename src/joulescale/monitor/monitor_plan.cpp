@@ -54,6 +54,12 @@ Result<LaunchInfo> make_launch(const MonitorOptions& options,
   return launch;
 }
 
+/// The name of a run's directory after its command.
+std::string name_of_command(const std::string& command) {
+  const std::string name = std::filesystem::path(command).filename().native();
+  return name.empty() || name == "." || name == ".." ? "run" : name;
+}
+
 }  // namespace
 
 RankRecordFile registration(const MonitorPlan& plan, const IdleWatch* idle) {
@@ -88,15 +94,18 @@ Result<MonitorPlan> make_plan(const MonitorOptions& options, Clock& clock) {
   const auto rank = detect_launcher(plan.environment);
   JOULESCALE_TRY_ASSIGN(const LaunchInfo launch,
                         make_launch(options, plan.environment, plan.node, rank, clock));
-  const std::string name = launch.alone
-                               ? std::filesystem::path(options.command.front()).filename().native()
-                               : file_name_of(launch.key);
+  const std::string name =
+      launch.alone ? name_of_command(options.command.front()) : file_name_of(launch.key);
   const std::optional<int> number = rank ? std::optional(rank->rank) : std::nullopt;
   JOULESCALE_TRY_ASSIGN(
       plan.joined,
       join_launch(options.output, name, launch, launch.alone ? std::optional(0) : number));
-  JOULESCALE_TRY_ASSIGN(plan.node_directory,
-                        create_node_directory(plan.joined.directory, plan.node.directory));
+  if (auto made = create_node_directory(plan.joined.directory, plan.node.directory); made) {
+    plan.node_directory = *made;
+  } else {
+    leave_launch(plan.joined, {plan.joined.directory.nodes() / plan.node.directory});
+    return std::move(made).error();
+  }
   if (!launch.alone) {
     plan.claims = std::make_shared<SourceClaims>(plan.joined.launch.id, plan.node.directory);
   }

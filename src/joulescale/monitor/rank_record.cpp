@@ -77,6 +77,10 @@ Result<RankRecordFile> parse_rank_record(std::string_view text) {
     return wrong("node_directory");
   }
   record.node_directory = json["node_directory"].get<std::string>();
+  if (record.node_directory.empty() || record.node_directory == "." ||
+      record.node_directory == ".." || record.node_directory.find('/') != std::string::npos) {
+    return wrong("node_directory");
+  }
   if (!json.contains("pid") || !json["pid"].is_number_integer()) {
     return wrong("pid");
   }

@@ -53,9 +53,9 @@ std::set<Domain> Recorder::wait_for_domains(std::set<Domain> wanted, Nanoseconds
     for (const Domain domain : open_domains_) {
       wanted.erase(domain);
     }
-    return wanted.empty() || shared_;
+    return wanted.empty();
   });
-  return shared_ ? std::set<Domain>() : wanted;
+  return wanted;
 }
 
 void Recorder::baseline_began(Nanoseconds time) {
@@ -175,6 +175,15 @@ void Recorder::note_source(const SamplerEvent& event) {
   }
 }
 
+/// A source that another rank reads: whether it gives all that it may is for that one to judge.
+void Recorder::note_domains_elsewhere(const std::string& source) {
+  if (source == "powercap" || source == "perf") {
+    open_domains_.insert({Domain::kCpu, Domain::kDram});
+  } else if (source != "estimate" && source != "load") {  // a GPU, by its UUID
+    open_domains_.insert(Domain::kGpu);
+  }
+}
+
 void Recorder::take(SamplerEvent& event) {
   switch (event.kind) {
     case SamplerEvent::Kind::kOpened: {
@@ -189,6 +198,9 @@ void Recorder::take(SamplerEvent& event) {
         if (channel.provenance != Provenance::kEstimated && channel.quantity != Quantity::kMetric) {
           open_domains_.insert(channel.domain);
         }
+      }
+      for (const std::string& source : event.elsewhere) {
+        note_domains_elsewhere(source);
       }
       opened_.notify_all();
       [[fallthrough]];

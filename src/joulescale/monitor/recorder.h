@@ -35,8 +35,7 @@ class Recorder {
   Recorder& operator=(const Recorder&) = delete;
 
   /// Waits until a sensor (no estimate) of each domain is open; returns those still missing at
-  /// `deadline`. None is missing where another process of the launch reads some source: what that
-  /// one measures is its own to judge.
+  /// `deadline`. What another process of the launch reads is not missing.
   std::set<Domain> wait_for_domains(std::set<Domain> wanted, Nanoseconds deadline);
   /// Has the recorder's thread do what need not delay the command: within a second, or not at all
   /// if the run ends before. Thread safe.
@@ -76,6 +75,7 @@ class Recorder {
   void run();
   void take(SamplerEvent& event);
   void note_source(const SamplerEvent& event);
+  void note_domains_elsewhere(const std::string& source);
   void once_a_second(Nanoseconds now);
   void write_command_marks();
   void note_journal(const Result<void>& written);

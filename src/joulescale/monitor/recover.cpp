@@ -93,6 +93,14 @@ Result<void> end_rank(const NodeDirectory& node, RankRecordFile& rank) {
     rank.facts.gpus.assign(times.gpus.begin(), times.gpus.end());
   }
   RunRecord& part = rank.facts.part;
+  if (times.last == Nanoseconds(0)) {
+    part.source_notes.push_back(
+        {"journal",
+         rank.facts.identity,
+         fmt::format("the journal of rank {} is missing or holds no reading: what it measured is "
+                     "not known",
+                     rank.rank)});
+  }
   part.flags.emplace_back("recovered");
   if (times.begin) {
     part.started_at = format_rfc3339(*times.begin + times.wall_offset);

@@ -2,6 +2,7 @@
 #include "joulescale/monitor/run_monitor.h"
 
 #include <malloc.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -64,6 +65,9 @@ std::optional<MonitorOutcome> wait_for_sources(const MonitorOptions& options,
     while (!missing.empty() && clock.monotonic_now() < deadline &&
            !sampler.wait_ready(clock.monotonic_now() + kReadPatience)) {
       missing = recorder.wait_for_domains(missing, clock.monotonic_now());
+      if (const auto signal = session.cancelled()) {
+        return cancelled_by(*signal);
+      }
     }
     missing = recorder.wait_for_domains(missing, clock.monotonic_now() + kReadPatience);
     if (!missing.empty()) {
@@ -216,7 +220,7 @@ Result<MonitorOutcome> run_in(const MonitorOptions& options,
   tell_hardware_later(options, plan, idle, *recorder);
   if (auto ran = run_command(options, plan, sampler, *recorder, session, clock); !ran) {
     sampler.stop(kStopPatience);
-    return std::move(ran).error();
+    return Error(ErrorCode::kInvalidArgument, ran.error().text());
   }
   measured = true;
   MonitorOutcome outcome;
@@ -235,11 +239,32 @@ Result<MonitorOutcome> run_in(const MonitorOptions& options,
   return outcome;
 }
 
+/// While it lives, a file that may not grow (ulimit -f) is an error to be told, not our end.
+class NoFileSizeSignal {
+ public:
+  NoFileSizeSignal() {
+    struct sigaction ignore{};
+    ignore.sa_handler = SIG_IGN;
+    ::sigaction(SIGXFSZ, &ignore, &before_);
+  }
+  ~NoFileSizeSignal() { ::sigaction(SIGXFSZ, &before_, nullptr); }
+  NoFileSizeSignal(const NoFileSizeSignal&) = delete;
+  NoFileSizeSignal& operator=(const NoFileSizeSignal&) = delete;
+
+ private:
+  struct sigaction before_{};
+};
+
+Result<MonitorPlan> plan_run(const MonitorOptions& options, Clock& clock) {
+  const NoFileSizeSignal guard;
+  return make_plan(options, clock);
+}
+
 }  // namespace
 
 Result<MonitorOutcome> run_monitor(const MonitorOptions& options, Clock& clock) {
   ::mallopt(M_ARENA_MAX, 1);  // a heap for each thread would cost more memory than they use
-  JOULESCALE_TRY_ASSIGN(const MonitorPlan plan, make_plan(options, clock));
+  JOULESCALE_TRY_ASSIGN(const MonitorPlan plan, plan_run(options, clock));
   bool measured = false;
   auto outcome = run_in(options, plan, clock, measured);
   if (!measured) {

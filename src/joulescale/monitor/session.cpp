@@ -21,10 +21,6 @@ timespec to_timespec(Nanoseconds duration) {
   return {static_cast<time_t>(seconds.count()), static_cast<long>((duration - seconds).count())};
 }
 
-bool asks_to_end(int signal) {
-  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
-}
-
 /// The next of the signals; nothing after `patience`.
 std::optional<siginfo_t> next_signal(const sigset_t& signals, Nanoseconds patience) {
   siginfo_t info{};
@@ -47,6 +43,12 @@ CommandSession::CommandSession(Clock& clock)
   ::sigaddset(&awaited_, SIGCHLD);
   // Orphans of the command come to us instead of vanishing from sight.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+/// Not where whoever started us had it ignored.
+bool CommandSession::asks_to_end(int signal) const {
+  return (signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT) &&
+         ::sigismember(&signals_.ignored, signal) == 0;
 }
 
 std::optional<int> CommandSession::cancelled(Nanoseconds deadline) {
@@ -93,7 +95,9 @@ void CommandSession::wait(bool wait_for_children) {
     take_pending_signals();
     reap();
     relay_.relay_due();
+    relay_.watch_group();
   }
+  relay_.end();
   witness_.end();  // from here on waitpid() sees only what the command left behind
   run_.left_children = ::waitpid(-1, nullptr, WNOHANG) == 0;
   if (run_.left_children && wait_for_children) {
@@ -126,6 +130,9 @@ void CommandSession::reap() {
   int status = 0;
   pid_t pid = 0;
   while ((pid = ::waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+    if (relay_.took_note_of(pid, status)) {
+      continue;
+    }
     if (pid != command_) {
       continue;
     }

@@ -40,20 +40,49 @@ void SignalRelay::relay_due() {
     return;
   }
   witness_.catch_up(kWitnessPatience);
+  if (outside_) {
+    outside_->catch_up(kWitnessPatience);
+  }
   std::erase_if(pending_, [&](const Pending& pending) {
     if (now < pending.time + kBroadcastWindow) {
       return false;
     }
-    // The witness may have been late; a report of the same signal within its patience is the same
-    // broadcast.
-    if (!witness_.saw(pending.signal,
-                      pending.not_before - kWitnessPatience,
-                      pending.time + kWitnessPatience,
-                      command_started_)) {
+    if (!reached_command(pending)) {
       send(pending);
     }
     return true;
   });
+}
+
+bool SignalRelay::command_left_group() const {
+  const pid_t group = command_ > 0 ? ::getpgid(command_) : -1;
+  return group > 0 && group != ::getpgrp();
+}
+
+/// Whether it was sent to the command too.
+bool SignalRelay::reached_command(const Pending& pending) {
+  // A witness may have been late; a report of the same signal within its patience is the same
+  // broadcast.
+  const auto saw = [&](Witness& witness) {
+    return witness.saw(pending.signal,
+                       pending.not_before - kWitnessPatience,
+                       pending.time + kWitnessPatience,
+                       command_started_);
+  };
+  const bool group_has_it = saw(witness_);
+  const bool all_have_it = outside_ && saw(*outside_);
+  return command_left_group() ? all_have_it : group_has_it;
+}
+
+void SignalRelay::watch_group() {
+  if (!outside_ && command_left_group()) {
+    outside_.emplace(Witness::Group::kItsOwn);
+  }
+}
+
+bool SignalRelay::took_note_of(pid_t child, int wait_status) {
+  return witness_.took_note_of(child, wait_status) ||
+         (outside_ && outside_->took_note_of(child, wait_status));
 }
 
 void SignalRelay::send(const Pending& pending) const {

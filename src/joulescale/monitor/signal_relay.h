@@ -25,6 +25,13 @@ class SignalRelay {
   void take(const siginfo_t& info, Nanoseconds not_before);
   /// Decides about signals that have waited long enough for the witness.
   void relay_due();
+  /// Sees whether the command has left our process group (timeout, setsid): what is sent to that
+  /// does not reach it then. Once a second is enough.
+  void watch_group();
+  /// Of a child of this process: whether it is a witness.
+  bool took_note_of(pid_t child, int wait_status);
+  /// Ends what watch_group() started.
+  void end() { outside_.reset(); }
   /// When relay_due() has something to do next.
   std::optional<Nanoseconds> next_deadline() const;
 
@@ -36,9 +43,14 @@ class SignalRelay {
     Nanoseconds not_before{0};  // came between these two
     Nanoseconds time{0};
   };
+  bool command_left_group() const;
+  bool reached_command(const Pending& pending);
   void send(const Pending& pending) const;
 
   Witness& witness_;
+  /// While the command is in another group: tells what was sent to our group from what was sent to
+  /// each process of a job.
+  std::optional<Witness> outside_;
   Clock& clock_;
   pid_t command_ = -1;
   Nanoseconds command_started_{0};

@@ -34,6 +34,13 @@ SignalState take_signals() {
   struct sigaction by_default{};
   by_default.sa_handler = SIG_DFL;
   ::sigaction(SIGCHLD, &by_default, &state.child);
+  ::sigemptyset(&state.ignored);
+  for (int signal = 1; signal < NSIG; ++signal) {  // once blocked, they are kept all the same
+    struct sigaction before{};
+    if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) {
+      ::sigaddset(&state.ignored, signal);
+    }
+  }
   ::pthread_sigmask(SIG_BLOCK, &taken, &state.mask);
   return state;
 }

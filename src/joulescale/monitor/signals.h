@@ -17,6 +17,7 @@ sigset_t forwardable_signals();
 struct SignalState {
   sigset_t mask{};
   struct sigaction child{};  // of SIGCHLD
+  sigset_t ignored{};        // before: nohup, a shell's background job
 };
 
 /// Blocks forwardable_signals() and SIGCHLD in this thread and those it starts, and gives SIGCHLD

@@ -279,7 +279,14 @@ std::string format_summary(const RunRecord& run, const std::string& directory) {
   if (!run.flags.empty()) {
     text += fmt::format("  flags: {}\n", fmt::join(run.flags, ", "));
   }
-  if (std::ranges::find(run.flags, "no_sensor") != run.flags.end()) {
+  bool journal_lost = false;
+  for (const SourceNote& note : run.source_notes) {
+    if (note.source == "journal") {
+      text += fmt::format("  {}\n", note.note);
+      journal_lost = true;
+    }
+  }
+  if (!journal_lost && std::ranges::find(run.flags, "no_sensor") != run.flags.end()) {
     text += "  no counter and no power value was read: 'joulescale sensors' says why\n";
   }
   text += fmt::format("  record: {}\n", directory);

@@ -80,7 +80,9 @@ void report_pending_signals(int signal_fd, int reports_fd) {
 
 }  // namespace
 
-Witness::Witness() {
+Witness::Witness(Group group) : group_(group) { start(); }
+
+void Witness::start() {
   std::array<int, 2> reports{};
   std::array<int, 2> alive{};
   if (::pipe2(reports.data(), O_CLOEXEC) != 0) {
@@ -97,6 +99,9 @@ Witness::Witness() {
   if (pid_ == 0) {
     reports_fd_.reset();
     alive_fd_.reset();
+    if (group_ == Group::kItsOwn) {
+      ::setpgid(0, 0);
+    }
     run_witness(reports_end.get(), alive_end.get());
   }
   ::fcntl(reports_fd_.get(), F_SETFL, O_NONBLOCK);
@@ -111,6 +116,20 @@ void Witness::end() {
     }
     pid_ = -1;
   }
+}
+
+bool Witness::took_note_of(pid_t child, int wait_status) {
+  if (child <= 0 || child != pid_) {
+    return false;
+  }
+  if (WIFSTOPPED(wait_status)) {
+    ::kill(pid_, SIGCONT);
+    return true;
+  }
+  collect();
+  pid_ = -1;
+  start();
+  return true;
 }
 
 void Witness::collect() {

@@ -16,9 +16,13 @@ namespace joulescale {
 
 class Witness {
  public:
-  /// Forks the witness; call it before any thread is started and after take_signals(). Without a
-  /// witness (fork failed) no signal counts as seen.
-  Witness();
+  enum class Group {
+    kOurs,
+    kItsOwn,  // sees what is sent to every process of a job, and not what is sent to our group
+  };
+  /// Forks the witness; call it after take_signals(). Without a witness (fork failed) no signal
+  /// counts as seen.
+  explicit Witness(Group group = Group::kOurs);
   /// Ends and reaps it.
   ~Witness();
   Witness(const Witness&) = delete;
@@ -32,15 +36,20 @@ class Witness {
   /// `command_started`; each report counts once.
   bool saw(int signal, Nanoseconds first, Nanoseconds last, Nanoseconds command_started);
   void end();
+  /// Of a child of this process: whether it is the witness. One that was killed is forked anew, one
+  /// that was stopped goes on.
+  bool took_note_of(pid_t child, int wait_status);
 
  private:
   struct Report {
     int signal = 0;
     Nanoseconds time{0};
   };
+  void start();
   void collect();
   bool take_acknowledgement();
 
+  Group group_;
   pid_t pid_ = -1;
   UniqueFd reports_fd_;
   UniqueFd alive_fd_;  // asks for an answer; its end says that the monitor is gone

@@ -192,6 +192,42 @@ TEST_F(MonitorDirectories, DefaultNamesAreNumbered) {
   }
 }
 
+TEST_F(MonitorDirectories, ANamelessCommandHasOneToo) {
+  for (const char* command : {"", "nothing/", ".."}) {
+    Program program({joulescale(), "monitor", "--quiet", "--", command},
+                    ProgramOptions{.directory = work_.path()});
+    EXPECT_GE(program.wait_status(), 126);
+  }
+  for (const char* name : {"run", "run-2", "run-3"}) {
+    EXPECT_TRUE(std::filesystem::exists(work_ / "joulescale-runs" / name / "run.json")) << name;
+  }
+  EXPECT_FALSE(std::filesystem::exists(work_ / "run.json"));
+}
+
+TEST_F(MonitorDirectories, TheCommandMayRemoveWhereItWasStarted) {
+  std::filesystem::create_directory(work_ / "start");
+  Program program({joulescale(),
+                   "monitor",
+                   "--quiet",
+                   "--output",
+                   "../run",
+                   "--",
+                   "rmdir",
+                   (work_ / "start").native()},
+                  ProgramOptions{.directory = work_ / "start"});
+  EXPECT_EQ(program.wait_status(), 0);
+  EXPECT_EQ(program.err(), "");
+  EXPECT_EQ(record().exit_status, 0);
+}
+
+TEST_F(MonitorDirectories, AStartThatFailsLeavesItFree) {
+  Program failing(monitor({}, {"true"}),
+                  ProgramOptions{.environment = {{"SLURMD_NODENAME", std::string(300, 'n')}}});
+  EXPECT_EQ(failing.wait_status(), 2) << failing.err();
+  Program program(monitor({}, {"true"}));
+  EXPECT_EQ(program.wait_status(), 0) << program.err();
+}
+
 TEST_F(MonitorDirectories, IsPrivateAndHoldsTheLaunch) {
   std::ofstream(work_ / "study.json")
       << R"({"name": "s", "series": "strong", "repetition": 2, "axes": {"gbs": 64}})";

@@ -159,7 +159,7 @@ TEST_F(MonitorRanks, ARankThatIsRegisteredIsRefused) {
   ASSERT_TRUE(first->wait_status() == 0 && other->wait_status() == 0);
   const auto again = start(1, 2, {"true"});
   EXPECT_EQ(again->wait_status(), 2);
-  EXPECT_THAT(again->err(), HasSubstr("holds another launch"));
+  EXPECT_THAT(again->err(), HasSubstr("holds a launch that has ended"));
   EXPECT_EQ(record().ranks.size(), 2U);
 }
 
@@ -172,6 +172,22 @@ TEST_F(MonitorRanks, RequiredComponentsMayBeReadByAnotherRank) {
   Program second(monitor(more, {"true"}), ProgramOptions{.environment = torchrun_rank(1, 2)});
   EXPECT_EQ(second.wait_status(), 0) << second.err();
   EXPECT_EQ(first->wait_status(), 0);
+}
+
+TEST_F(MonitorRanks, RequiredComponentsThatNoRankHasStartNothing) {
+  const std::string empty_root = (work_ / "root").native();
+  std::filesystem::create_directory(empty_root);
+  std::vector<std::unique_ptr<Program>> ranks;
+  for (int rank = 0; rank < 2; ++rank) {
+    ranks.push_back(std::make_unique<Program>(
+        monitor({"--root", empty_root, "--nvml-library", "/none.so", "--require", "gpu"},
+                {"echo", "started"}),
+        ProgramOptions{.environment = torchrun_rank(rank, 2)}));
+  }
+  for (const auto& rank : ranks) {
+    EXPECT_EQ(rank->wait_status(), 3) << rank->err();
+    EXPECT_EQ(rank->out(), "");
+  }
 }
 
 TEST_F(MonitorRanks, ALaunchIdJoinsProcessesWithoutALauncher) {

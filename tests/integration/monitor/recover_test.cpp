@@ -22,6 +22,7 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 namespace fs = std::filesystem;
 
@@ -249,6 +250,36 @@ TEST_F(MonitorRecover, NodesOnDifferentFileSystemsMerge) {
   Program twice({joulescale(), "recover", first, first, "--output", (work_ / "other").native()});
   EXPECT_EQ(twice.wait_status(), 2);
   EXPECT_THAT(twice.err(), HasSubstr("in another of the directories too"));
+}
+
+TEST_F(MonitorRecover, AJournalThatIsLostIsSaid) {
+  Program program(monitor({"--nvml-library", "/none.so"}, {"sleep", "20"}));
+  wait_for_rank(0, 10s);
+  std::this_thread::sleep_for(300ms);
+  program.signal(SIGKILL);
+  program.wait();
+  for (const auto& node : fs::directory_iterator(run_directory() / "nodes")) {
+    fs::remove(node.path() / "journal-0");
+  }
+  Program recover({joulescale(), "recover", run_directory().native()});
+  EXPECT_EQ(recover.wait_status(), 0) << recover.err();
+  EXPECT_THAT(recover.out(), HasSubstr("the journal of rank 0 is missing or holds no reading"));
+  EXPECT_THAT(recover.out(), Not(HasSubstr("joulescale sensors")));
+}
+
+TEST_F(MonitorRecover, APlaceOutsideTheRunDirectoryIsRefused) {
+  Program program(monitor({"--nvml-library", "/none.so"}, {"sleep", "0.1"}));
+  ASSERT_EQ(program.wait_status(), 0);
+  fs::remove(run_directory() / "run.json");
+  const fs::path file = run_directory() / "ranks" / "0.json";
+  auto rank = nlohmann::json::parse(std::ifstream(file));
+  rank["node_directory"] = "../../evil";
+  rank.erase("ended_ns");
+  std::ofstream(file) << rank;
+  Program recover({joulescale(), "recover", run_directory().native()});
+  EXPECT_NE(recover.wait_status(), 0);
+  EXPECT_THAT(recover.err(), HasSubstr("node_directory"));
+  EXPECT_FALSE(fs::exists(work_ / "evil"));
 }
 
 TEST_F(MonitorRecover, WhatIsNoRunDirectoryIsSaid) {

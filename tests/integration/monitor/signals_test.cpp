@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every signal reaches the command exactly once, from a terminal, to the group or to the monitor.
 #include <chrono>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -108,6 +109,64 @@ TEST_F(CountedSignals, AStormToTheGroupArrivesOnceEach) {
   for (const int signal : many_signals()) {
     EXPECT_EQ(count_of(program.out(), got(signal)), 1U) << signal;
   }
+}
+
+/// Long enough for the monitor to see that its command has left the group.
+constexpr auto kLeftGroupIsSeen = 1300ms;
+
+TEST_F(CountedSignals, ACommandInAGroupOfItsOwnGetsWhatIsSentToOurs) {
+  std::vector<std::string> command = counter("3", 5, {SIGUSR1, SIGUSR2, SIGHUP, SIGCONT});
+  command.insert(command.begin(), "setsid");
+  Program program(monitor({}, command), {.new_session = true});
+  ASSERT_TRUE(program.wait_for_output("ready"));
+  program.signal_group(SIGUSR1);
+  std::this_thread::sleep_for(kLeftGroupIsSeen);
+  program.signal_group(SIGUSR2);
+  program.signal(SIGHUP);
+  std::this_thread::sleep_for(100ms);
+  const std::vector<pid_t> all = program.children();
+  EXPECT_EQ(all.size(), 3U) << "the command and two witnesses";
+  for (const pid_t child : all) {  // as Slurm signals each process of a step
+    ::kill(child, SIGCONT);
+  }
+  program.signal(SIGCONT);
+  EXPECT_EQ(program.wait_status(), 5);
+  for (const int signal : {SIGUSR1, SIGUSR2, SIGHUP, SIGCONT}) {
+    EXPECT_EQ(count_of(program.out(), got(signal)), 1U) << signal;
+  }
+}
+
+TEST_F(CountedSignals, AWitnessThatIsKilledIsReplaced) {
+  Program program(monitor({}, counter("1.5", 5, {SIGUSR1, SIGUSR2})), {.new_session = true});
+  ASSERT_TRUE(program.wait_for_output("ready"));
+  const auto kill_witness = [&](int signal) {
+    for (const pid_t child : program.children()) {
+      std::ifstream comm(fmt::format("/proc/{}/comm", child));
+      if (std::string name; std::getline(comm, name) && name == "joulescale-wit") {
+        ::kill(child, signal);
+      }
+    }
+    std::this_thread::sleep_for(300ms);
+  };
+  kill_witness(SIGKILL);
+  program.signal_group(SIGUSR1);
+  kill_witness(SIGSTOP);
+  program.signal_group(SIGUSR2);
+  EXPECT_EQ(program.wait_status(), 5);
+  EXPECT_EQ(count_of(program.out(), got(SIGUSR1)), 1U);
+  EXPECT_EQ(count_of(program.out(), got(SIGUSR2)), 1U);
+}
+
+TEST_F(CountedSignals, ThatWereIgnoredAtTheStartEndNothing) {
+  std::vector<std::string> command = {"sh", "-c", "trap '' HUP INT; exec \"$@\"", "sh"};
+  const auto monitored = monitor({"--baseline", "1s"}, {"echo", "started"});
+  command.insert(command.end(), monitored.begin(), monitored.end());
+  Program program(command, {.new_session = true});
+  ASSERT_TRUE(wait_for_file("ranks/0.json", 5s));
+  program.signal(SIGHUP);
+  program.signal(SIGINT);
+  EXPECT_EQ(program.wait_status(), 0);
+  EXPECT_EQ(program.out(), "started\n");
 }
 
 TEST_F(CountedSignals, SignalsThatAreQueuedKeepTheirNumber) {

@@ -120,6 +120,20 @@ TEST_F(SourcesFail, ASourceThatNeverOpensHoldsUpNothing) {
                              Field(&SourceNote::note, HasSubstr("did not answer")))));
 }
 
+TEST_F(SourcesFail, WaitingForARequiredSourceCanBeInterrupted) {
+  const FakeNvmlDir gpus(JOULESCALE_FAKE_NVML_DIR, gpu("", "init_ms 100000000\n"));
+  std::vector<std::string> arguments = options(gpus);
+  arguments.insert(arguments.end(), {"--require", "gpu"});
+  const auto began = std::chrono::steady_clock::now();
+  Program program(monitor(arguments, {"echo", "started"}), {.new_session = true});
+  ASSERT_TRUE(wait_for_file("ranks/0.json", 5s));
+  std::this_thread::sleep_for(700ms);
+  program.signal(SIGTERM);
+  EXPECT_EQ(program.wait_status(), -SIGTERM);
+  EXPECT_EQ(program.out(), "");
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 15s) << "30 s without the signal";
+}
+
 TEST_F(SourcesFail, ASourceThatOpensLateIsMeasuredFromThen) {
   const FakeNvmlDir gpus(JOULESCALE_FAKE_NVML_DIR, gpu("", "init_ms 1500\n"));
   EXPECT_LT(seconds_beyond_the_command(gpus, "4"), kLongestEnd);

@@ -237,6 +237,7 @@ TEST(Baseline, TravelsInNodeAndRankRecords) {
 
   RankRecordFile rank = rank_of(5, 15);
   rank.baseline_cpu_busy = 0.25;
+  rank.node_directory = "n";
   rank.facts = node;
   const auto read = parse_rank_record(format_rank_record(rank));
   ASSERT_TRUE(read.ok()) << read.error().text();

@@ -73,9 +73,9 @@ TEST_F(JoinLaunch, RefusesWhatIsNotItsPlace) {
   ASSERT_TRUE(join_launch("run", "x", launch_of("k", 2), 1).ok());
   expect_refused(join_launch("run", "x", launch_of("k", 2), 1), "rank 1 is registered");
   expect_refused(join_launch("run", "x", launch_of("other", 2), 0), "another launch ('k'");
-  expect_refused(join_launch("run", "x", launch_of("k", 3), 0), "another launch");
+  expect_refused(join_launch("run", "x", launch_of("k", 3), 0), "of 2 ranks, this one has 3");
   std::ofstream("run/run.json") << "{}";
-  expect_refused(join_launch("run", "x", launch_of("k", 2), 0), "another launch");
+  expect_refused(join_launch("run", "x", launch_of("k", 2), 0), "has ended");
   std::ofstream("file") << "x";
   fs::create_directory("foreign");
   std::ofstream("foreign/notes.txt") << "x";

@@ -37,7 +37,18 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"1", {1}, false},
                       Case{"2,0", {2, 0}, false},
                       Case{" 2 , 0 ", {2, 0}, false},
-                      Case{"0,0", {0}, false},
+                      Case{"0,0", {}, true},  // a repeated one hides all
+                      Case{"1,0,1", {}, true},
+                      Case{"GPU-b,GPU-bbbb", {}, true},
+                      Case{"MIG-5555,MIG-5555", {}, true},
+                      Case{"1abc", {1}, false},
+                      Case{"+2", {2}, false},
+                      Case{"0 1", {0}, false},
+                      Case{"0;1", {0}, false},
+                      Case{"0,GPU-b", {0}, true},  // another kind ends the list
+                      Case{"GPU-b,0", {2}, true},
+                      Case{"GPU-b,MIG-5555", {2}, true},
+                      Case{"0,,1", {0}, true},
                       Case{"-1", {}, true},
                       Case{"0,-1,2", {0}, true},  // the first wrong entry ends the list
                       Case{"0,3,1", {0}, true},

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -29,9 +30,26 @@ std::optional<std::size_t> only_match(std::span<const GpuIdentity> gpus, Matches
   return found;
 }
 
+enum class Kind { kIndex, kGpu, kMig };
+
+Kind kind_of(std::string_view entry) {
+  return entry.starts_with(kGpuPrefix)   ? Kind::kGpu
+         : entry.starts_with(kMigPrefix) ? Kind::kMig
+                                         : Kind::kIndex;
+}
+
+/// What strtoul() makes of it: the digits that it begins with ("1abc" is 1).
+std::optional<std::uint64_t> leading_number(std::string_view entry) {
+  if (entry.starts_with('+')) {
+    entry.remove_prefix(1);
+  }
+  return parse_uint64(entry.substr(0, entry.find_first_not_of("0123456789")));
+}
+
 std::optional<std::size_t> find_gpu(std::string_view entry, std::span<const GpuIdentity> gpus) {
-  if (const auto index = parse_uint64(entry)) {
-    return *index < gpus.size() ? std::optional<std::size_t>(*index) : std::nullopt;
+  if (kind_of(entry) == Kind::kIndex) {
+    const auto index = leading_number(entry);
+    return index && *index < gpus.size() ? std::optional<std::size_t>(*index) : std::nullopt;
   }
   std::string_view uuid = entry;
   if (uuid.starts_with(kMigPrefix)) {
@@ -43,9 +61,6 @@ std::optional<std::size_t> find_gpu(std::string_view entry, std::span<const GpuI
       });
     }
     uuid = uuid.substr(0, uuid.find('/'));
-  }
-  if (!uuid.starts_with(kGpuPrefix)) {
-    return std::nullopt;
   }
   return only_match(gpus, [&](const GpuIdentity& gpu) { return gpu.uuid.starts_with(uuid); });
 }
@@ -61,17 +76,25 @@ VisibleGpus select_visible_gpus(const std::optional<std::string>& value,
     return visible;
   }
   std::string_view rest = trim(*value);
+  const Kind kind = kind_of(rest);
+  std::set<std::string_view> entries;
   while (!rest.empty()) {
     const std::size_t comma = std::min(rest.find(','), rest.size());
     const std::string_view entry = trim(rest.substr(0, comma));
     rest.remove_prefix(std::min(comma + 1, rest.size()));
-    const auto gpu = find_gpu(entry, gpus);
+    const auto gpu = kind_of(entry) == kind ? find_gpu(entry, gpus) : std::nullopt;
     if (!gpu) {
       visible.note = fmt::format(
           "CUDA_VISIBLE_DEVICES: '{}' names no GPU here, so CUDA hides it and all after it", entry);
       break;
     }
-    if (std::ranges::find(visible.indices, *gpu) == visible.indices.end()) {
+    const bool is_new = std::ranges::find(visible.indices, *gpu) == visible.indices.end();
+    if (kind == Kind::kMig ? !entries.insert(entry).second : !is_new) {
+      visible.indices.clear();
+      visible.note = fmt::format("CUDA_VISIBLE_DEVICES names '{}' twice, so CUDA hides all", entry);
+      break;
+    }
+    if (is_new) {
       visible.indices.push_back(*gpu);
     }
   }

@@ -22,9 +22,11 @@ struct VisibleGpus {
   std::string note;                  // an entry that names no GPU: it hides itself and all after it
 };
 
-/// `value` absent: every GPU; empty: none. Entries: an index, a GPU's UUID or a prefix that fits
-/// one GPU only, "MIG-<uuid>" (or prefix), "MIG-GPU-<uuid>/<gi>/<ci>"; instances stand for their
-/// GPU. Blanks around entries and repeated GPUs are ignored.
+/// `value` absent: every GPU; empty: none. Entries, all of one kind: an index, a GPU's UUID or a
+/// prefix that fits one GPU only, "MIG-<uuid>" (or prefix), "MIG-GPU-<uuid>/<gi>/<ci>"; instances
+/// stand for their GPU. Blanks around entries are ignored, of an index all after its digits. An
+/// entry of another kind ends the list, a repeated one hides all (as PyTorch's
+/// torch/cuda/__init__.py emulates the driver).
 VisibleGpus select_visible_gpus(const std::optional<std::string>& value,
                                 std::span<const GpuIdentity> gpus);
 
