@@ -277,7 +277,7 @@ TEST_F(MonitorBaseline, ARankWithoutOneSpoilsItAndThatIsSaid) {
 TEST_F(MonitorBaseline, AJournalThatEndsEarlyStillHasIt) {
   std::vector<std::string> more = options("2s");
   more.insert(more.end(), {"--rate", "100"});
-  Program program(monitor(more, busy_command("4")), {.file_size_limit = 4000});
+  Program program(monitor(more, busy_command("6")), {.file_size_limit = 7000});
   EXPECT_EQ(program.wait_status(), 0);
   EXPECT_THAT(program.err(), HasSubstr("journal is incomplete"));
   const RunRecord run = record();

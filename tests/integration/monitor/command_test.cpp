@@ -260,8 +260,8 @@ TEST_F(MonitorDirectories, FullDiskIsFlaggedAndDoesNotChangeTheStatus) {
   tree.add_zone("intel-rapl:0", "package-0", 100);
   tree.add_zone("intel-rapl:0:0", "dram", 100);
   Program program(
-      monitor({"--rate", "100", "--root", tree.root().native()}, {"sh", "-c", "sleep 3.5; exit 4"}),
-      {.file_size_limit = 4500});
+      monitor({"--rate", "100", "--root", tree.root().native()}, {"sh", "-c", "sleep 5; exit 4"}),
+      {.file_size_limit = 6000});
   EXPECT_EQ(program.wait_status(), 4);
   EXPECT_THAT(program.err(), HasSubstr("journal is incomplete"));
   EXPECT_THAT(record().flags, Contains("disk_full"));

@@ -67,7 +67,7 @@ std::vector<Selection> selections() {
       {"-1", {}, {"no_sensor"}},
       {"4,-1,5", {4}},
       {" 2 , 4 ", {2, 4}},
-      {"5,5", {5}},
+      {"5,5", {}, {"no_sensor"}},
       {"3,16,1", {3}},
       {"3", all, {"devices_not_visible", "mig_parent"}, {"--devices", "all"}, 1},
   };
