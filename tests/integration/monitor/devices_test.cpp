@@ -41,8 +41,10 @@ std::string sixteen_gpus() {
 struct Selection {
   std::optional<std::string> value;
   std::set<std::size_t> measured;
+  // NOLINTBEGIN(readability-redundant-member-init): g++ warns of initializers that leave these out
   std::vector<std::string> flags = {};
   std::vector<std::string> options = {};
+  // NOLINTEND(readability-redundant-member-init)
   int devices = -1;  // that the command may use; else as many as are measured
 };
 

@@ -178,6 +178,7 @@ TEST_F(MonitorRanks, RequiredComponentsThatNoRankHasStartNothing) {
   const std::string empty_root = (work_ / "root").native();
   std::filesystem::create_directory(empty_root);
   std::vector<std::unique_ptr<Program>> ranks;
+  ranks.reserve(2);
   for (int rank = 0; rank < 2; ++rank) {
     ranks.push_back(std::make_unique<Program>(
         monitor({"--root", empty_root, "--nvml-library", "/none.so", "--require", "gpu"},

@@ -49,7 +49,7 @@ std::optional<std::uint64_t> leading_number(std::string_view entry) {
 std::optional<std::size_t> find_gpu(std::string_view entry, std::span<const GpuIdentity> gpus) {
   if (kind_of(entry) == Kind::kIndex) {
     const auto index = leading_number(entry);
-    return index && *index < gpus.size() ? std::optional<std::size_t>(*index) : std::nullopt;
+    return index && *index < gpus.size() ? index : std::nullopt;
   }
   std::string_view uuid = entry;
   if (uuid.starts_with(kMigPrefix)) {
