@@ -227,10 +227,9 @@ void add_run_baseline(std::span<const NodeReport> nodes,
       baseline.cpu_busy_share =
           std::max(baseline.cpu_busy_share.value_or(0.0), *part.cpu_busy_share);
     }
-    const std::string host =
-        report.part.nodes.empty() ? report.identity : report.part.nodes.front().host;
     for (const std::string& note : part.notes) {
-      baseline.notes.push_back(nodes.size() > 1 ? fmt::format("{}: {}", host, note) : note);
+      baseline.notes.push_back(nodes.size() > 1 ? fmt::format("{}: {}", host_of(report), note)
+                                                : note);
     }
   }
   if (!run.baseline || num_with_value == 0) {

@@ -35,11 +35,7 @@ constexpr std::size_t kPieceBytes = std::size_t{64} * 1024;
 class JournalTimes final : public JournalVisitor {
  public:
   void on_start(Nanoseconds, Nanoseconds offset) override { wall_offset = offset; }
-  void on_sensor(std::size_t, Nanoseconds, const std::vector<Channel>&) override {}
-  void on_readings(std::size_t, const std::vector<RawReading>&) override {}
-  void on_missed(std::size_t, std::uint64_t) override {}
   void on_begin(Nanoseconds time) override { begin = time; }
-  void on_end(Nanoseconds, bool, int) override {}
 
   Nanoseconds wall_offset{0};
   std::optional<Nanoseconds> begin;
@@ -143,7 +139,7 @@ class RowWriter final : public JournalVisitor {
       if (readings[i].status != ReadStatus::kOk) {
         continue;
       }
-      const Nanoseconds time = readings[i].before + (readings[i].after - readings[i].before) / 2;
+      const Nanoseconds time = readings[i].middle();
       text_ += format_rfc3339(time + wall_offset_);
       fmt::format_to(std::back_inserter(text_), ",{:.6f}", to_seconds(time - begin_).value());
       rows_.at(found->second[i]).append(readings[i], text_);
@@ -152,15 +148,12 @@ class RowWriter final : public JournalVisitor {
       write_out();
     }
   }
-  void on_missed(std::size_t, std::uint64_t) override {}
   void on_snapshot(std::size_t sensor, const std::vector<ChannelState>& states) override {
     take_states(sensor, states, &ChannelRows::note);
   }
   void on_jump(std::size_t sensor, const std::vector<ChannelState>& states) override {
     take_states(sensor, states, &ChannelRows::jump);
   }
-  void on_begin(Nanoseconds) override {}
-  void on_end(Nanoseconds, bool, int) override {}
 
   /// Hands over what is left; written() tells whether that went well.
   void write_out() {

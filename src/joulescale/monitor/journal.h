@@ -108,21 +108,22 @@ class JournalWriter {
 };
 
 /// Called for each frame and row, in the order of the file: rows of one sensor in the order in
-/// which they were made, those of different sensors in blocks.
+/// which they were made, those of different sensors in blocks. What is not overridden is passed
+/// over.
 class JournalVisitor {
  public:
   virtual ~JournalVisitor() = default;
   /// The journal was begun at `monotonic`; the wall clock was then ahead by `wall_offset`.
   virtual void on_start(Nanoseconds /*monotonic*/, Nanoseconds /*wall_offset*/) {}
-  virtual void on_sensor(std::size_t number,
-                         Nanoseconds sample_period,
-                         const std::vector<Channel>& channels) = 0;
-  virtual void on_readings(std::size_t sensor, const std::vector<RawReading>& readings) = 0;
-  virtual void on_missed(std::size_t sensor, std::uint64_t count) = 0;
+  virtual void on_sensor(std::size_t /*number*/,
+                         Nanoseconds /*sample_period*/,
+                         const std::vector<Channel>& /*channels*/) {}
+  virtual void on_readings(std::size_t /*sensor*/, const std::vector<RawReading>& /*readings*/) {}
+  virtual void on_missed(std::size_t /*sensor*/, std::uint64_t /*count*/) {}
   virtual void on_snapshot(std::size_t /*sensor*/, const std::vector<ChannelState>& /*states*/) {}
   virtual void on_jump(std::size_t /*sensor*/, const std::vector<ChannelState>& /*states*/) {}
-  virtual void on_begin(Nanoseconds time) = 0;
-  virtual void on_end(Nanoseconds time, bool by_signal, int status) = 0;
+  virtual void on_begin(Nanoseconds /*time*/) {}
+  virtual void on_end(Nanoseconds /*time*/, bool /*by_signal*/, int /*status*/) {}
 };
 
 /// Reads a journal, in all its files, frame by frame, in constant memory. Not thread safe.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <ranges>
 #include <set>
 
 #include <fmt/format.h>
@@ -111,7 +112,7 @@ void add_energy(std::span<const NodeReport> nodes, RunRecord& run) {
   for (const NodeReport& report : nodes) {
     NodeRecord& node = run.nodes.emplace_back();
     std::map<std::string, std::optional<Joules>> uncertainties;  // of what the total counts
-    node.host = report.part.nodes.empty() ? report.identity : report.part.nodes.front().host;
+    node.host = host_of(report);
     for (const GroupEnergy& group : report.groups) {
       if (counted.at(source_key(report, group)) != &group) {
         run.flags.emplace_back("duplicate_source");
@@ -211,10 +212,8 @@ void add_status(RunRecord& run) {
 
 void add_parts(std::span<const NodeReport> nodes, RunRecord& run) {
   std::set<std::string> flags(run.flags.begin(), run.flags.end());
-  std::set<std::string> starts;  // as times of one form they sort as texts
   for (const NodeReport& report : nodes) {
     const RunRecord& part = report.part;
-    starts.insert(part.started_at);
     run.duration = std::max(run.duration, part.duration);
     run.ranks.insert(run.ranks.end(), part.ranks.begin(), part.ranks.end());
     run.sources.insert(run.sources.end(), part.sources.begin(), part.sources.end());
@@ -236,7 +235,9 @@ void add_parts(std::span<const NodeReport> nodes, RunRecord& run) {
   }
   if (!nodes.empty()) {
     run.hardware = nodes.front().part.hardware;
-    run.started_at = *starts.begin();
+    // As times of one form they compare as texts.
+    run.started_at = std::ranges::min(
+        nodes | std::views::transform([](const NodeReport& node) { return node.part.started_at; }));
   }
   std::ranges::sort(run.ranks, {}, &RankRecord::rank);
   run.flags.assign(flags.begin(), flags.end());

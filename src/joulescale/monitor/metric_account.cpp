@@ -38,10 +38,8 @@ void MetricAccount::add(const RawReading& reading) {
   }
   // A counter holds at least what was counted when its reading began: one that began before the
   // command's end may lack the last process's time.
-  const Nanoseconds half = channel_.behavior == Behavior::kCounter
-                               ? Nanoseconds(0)
-                               : (reading.after - reading.before) / 2;
-  const Sample sample{reading.before + half, reading.raw};
+  const bool is_counter = channel_.behavior == Behavior::kCounter;
+  const Sample sample{is_counter ? reading.before : reading.middle(), reading.raw};
   if (sample.time <= last_time()) {
     return;  // two processes read the channel for a moment, or the source's own time stood still
   }

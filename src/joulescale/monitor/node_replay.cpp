@@ -82,8 +82,6 @@ class NodeReplay::Journal final : public JournalVisitor {
       remember(sensor, states);
     }
   }
-  void on_begin(Nanoseconds) override {}
-  void on_end(Nanoseconds, bool, int) override {}
 
  private:
   struct Jump {

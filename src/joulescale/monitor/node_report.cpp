@@ -46,6 +46,10 @@ std::optional<BaselinePower> read_idle(const Json& json) {
 
 }  // namespace
 
+std::string host_of(const NodeReport& report) {
+  return report.part.nodes.empty() ? report.identity : report.part.nodes.front().host;
+}
+
 std::string format_node_report(const NodeReport& report) {
   RunRecord part = report.part;
   part.energy.components.clear();

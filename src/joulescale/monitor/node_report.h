@@ -33,6 +33,9 @@ struct NodeReport {
   RunRecord part;
 };
 
+/// The node's host name, or what identifies it where that is not known.
+std::string host_of(const NodeReport& report);
+
 std::string format_node_report(const NodeReport& report);
 /// Errors (kCorruptData) name the key.
 Result<NodeReport> parse_node_report(std::string_view text);

@@ -30,7 +30,7 @@ void PowerAccount::add(const RawReading& reading) {
     state_.events.gone = state_.events.gone || reading.status == ReadStatus::kGone;
     return;
   }
-  const PowerSample sample{reading.before + (reading.after - reading.before) / 2, power};
+  const PowerSample sample{reading.middle(), power};
   if (state_.last && sample.time <= state_.last->time) {
     return;  // the same sample again: the source was not refreshed since
   }

@@ -175,11 +175,12 @@ void Recorder::note_source(const SamplerEvent& event) {
   }
 }
 
-/// A source that another rank reads: whether it gives all that it may is for that one to judge.
-void Recorder::note_domains_elsewhere(const std::string& source) {
-  if (source == "powercap" || source == "perf") {
+/// Of a sensor whose sources another rank reads: whether they give all that they may is for that
+/// one to judge.
+void Recorder::note_domains_elsewhere(const std::string& sensor) {
+  if (sensor == "powercap" || sensor == "perf") {
     open_domains_.insert({Domain::kCpu, Domain::kDram});
-  } else if (source != "estimate" && source != "load") {  // a GPU, by its UUID
+  } else if (sensor == "nvml") {
     open_domains_.insert(Domain::kGpu);
   }
 }
@@ -199,8 +200,8 @@ void Recorder::take(SamplerEvent& event) {
           open_domains_.insert(channel.domain);
         }
       }
-      for (const std::string& source : event.elsewhere) {
-        note_domains_elsewhere(source);
+      if (!event.elsewhere.empty()) {
+        note_domains_elsewhere(event.name);
       }
       opened_.notify_all();
       [[fallthrough]];

@@ -75,7 +75,7 @@ class Recorder {
   void run();
   void take(SamplerEvent& event);
   void note_source(const SamplerEvent& event);
-  void note_domains_elsewhere(const std::string& source);
+  void note_domains_elsewhere(const std::string& sensor);
   void once_a_second(Nanoseconds now);
   void write_command_marks();
   void note_journal(const Result<void>& written);

@@ -43,7 +43,6 @@ class CommandTimes final : public JournalVisitor {
       last = std::max(last, reading.after);
     }
   }
-  void on_missed(std::size_t, std::uint64_t) override {}
   void on_start(Nanoseconds, Nanoseconds offset) override { wall_offset = offset; }
   void on_begin(Nanoseconds time) override { begin = time; }
   void on_end(Nanoseconds time, bool by_signal, int status) override {

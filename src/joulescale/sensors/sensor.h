@@ -106,7 +106,24 @@ struct RawReading {
   std::uint64_t raw = 0;
   Nanoseconds before{0};
   Nanoseconds after{0};
+
+  Nanoseconds middle() const { return before + (after - before) / 2; }
 };
+
+/// The reading that `value(time)` makes, a raw value or nothing, between the times before and
+/// after.
+template <typename Value>
+RawReading timed_reading(Clock& clock, Value value) noexcept {
+  RawReading reading;
+  reading.before = clock.monotonic_now();
+  const std::optional<std::uint64_t> raw = value(reading.before);
+  reading.after = clock.monotonic_now();
+  if (raw) {
+    reading.status = ReadStatus::kOk;
+    reading.raw = *raw;
+  }
+  return reading;
+}
 
 /// A GPU that a source found, whether it can be metered or not.
 struct DeviceInfo {

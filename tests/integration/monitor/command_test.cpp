@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/integration/monitor/monitor_harness.h"
+#include "tests/support/count_of.h"
 #include "tests/support/powercap_tree.h"
 
 namespace joulescale::testing {
@@ -112,14 +113,6 @@ std::vector<std::string> signal_counter(const std::string& name) {
           "-c",
           "trap 'echo got' " + name +
               "; echo ready; i=0; while [ $i -lt 12 ]; do sleep 0.05; i=$((i+1)); done; exit 5"};
-}
-
-std::size_t count_of(const std::string& text, const std::string& word) {
-  std::size_t count = 0;
-  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
-    ++count;
-  }
-  return count;
 }
 
 class MonitorSignals : public MonitorTest,

@@ -19,9 +19,6 @@ class RunTimes final : public JournalVisitor {
       EXPECT_TRUE(read_journal(node.path() / "journal-0", *this).ok());
     }
   }
-  void on_sensor(std::size_t, Nanoseconds, const std::vector<Channel>&) override {}
-  void on_readings(std::size_t, const std::vector<RawReading>&) override {}
-  void on_missed(std::size_t, std::uint64_t) override {}
   void on_begin(Nanoseconds time) override { begin = time; }
   void on_end(Nanoseconds time, bool, int) override { end = time; }
 

@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/integration/monitor/monitor_harness.h"
+#include "tests/support/count_of.h"
 #include "tests/support/terminal.h"
 
 namespace joulescale::testing {
@@ -22,12 +23,11 @@ constexpr auto kStopped = 1200ms;
 
 std::string got(int signal) { return fmt::format("got {:02}", signal); }
 
-std::size_t count_of(const std::string& text, const std::string& word) {
-  std::size_t count = 0;
-  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
-    ++count;
-  }
-  return count;
+/// All that somebody may send on purpose.
+std::vector<int> many_signals() {
+  return {SIGHUP,  SIGINT, SIGQUIT, SIGUSR1,  SIGUSR2, SIGPIPE,   SIGALRM,
+          SIGTERM, SIGURG, SIGXCPU, SIGXFSZ,  SIGPROF, SIGVTALRM, SIGWINCH,
+          SIGIO,   SIGPWR, SIGCONT, SIGRTMIN, 40,      SIGRTMAX};
 }
 
 class CountedSignals : public MonitorTest {
@@ -40,6 +40,18 @@ class CountedSignals : public MonitorTest {
       command.push_back(std::to_string(signal));
     }
     return command;
+  }
+  /// Sends every signal by `send`.
+  void expect_storm_once_each(void (Program::*send)(int) const) const {
+    Program program(monitor({}, counter("1", 5, many_signals())), {.new_session = true});
+    ASSERT_TRUE(program.wait_for_output("ready"));
+    for (const int signal : many_signals()) {
+      (program.*send)(signal);
+    }
+    EXPECT_EQ(program.wait_status(), 5);
+    for (const int signal : many_signals()) {
+      EXPECT_EQ(count_of(program.out(), got(signal)), 1U) << signal;
+    }
   }
 };
 
@@ -80,35 +92,12 @@ TEST_F(CountedSignals, ACommandThatTheKeyboardStopsGoesOnInTheForeground) {
   EXPECT_EQ(shell.count(got(SIGUSR1)), 1U) << shell.shown();
 }
 
-/// All that somebody may send on purpose.
-std::vector<int> many_signals() {
-  return {SIGHUP,  SIGINT, SIGQUIT, SIGUSR1,  SIGUSR2, SIGPIPE,   SIGALRM,
-          SIGTERM, SIGURG, SIGXCPU, SIGXFSZ,  SIGPROF, SIGVTALRM, SIGWINCH,
-          SIGIO,   SIGPWR, SIGCONT, SIGRTMIN, 40,      SIGRTMAX};
-}
-
 TEST_F(CountedSignals, AStormToTheMonitorAloneArrivesOnceEach) {
-  Program program(monitor({}, counter("1", 5, many_signals())), {.new_session = true});
-  ASSERT_TRUE(program.wait_for_output("ready"));
-  for (const int signal : many_signals()) {
-    program.signal(signal);
-  }
-  EXPECT_EQ(program.wait_status(), 5);
-  for (const int signal : many_signals()) {
-    EXPECT_EQ(count_of(program.out(), got(signal)), 1U) << signal;
-  }
+  expect_storm_once_each(&Program::signal);
 }
 
 TEST_F(CountedSignals, AStormToTheGroupArrivesOnceEach) {
-  Program program(monitor({}, counter("1", 5, many_signals())), {.new_session = true});
-  ASSERT_TRUE(program.wait_for_output("ready"));
-  for (const int signal : many_signals()) {
-    program.signal_group(signal);
-  }
-  EXPECT_EQ(program.wait_status(), 5);
-  for (const int signal : many_signals()) {
-    EXPECT_EQ(count_of(program.out(), got(signal)), 1U) << signal;
-  }
+  expect_storm_once_each(&Program::signal_group);
 }
 
 /// Long enough for the monitor to see that its command has left the group.

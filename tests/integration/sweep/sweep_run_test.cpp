@@ -7,23 +7,16 @@
 #include <gmock/gmock.h>
 
 #include "tests/integration/sweep/study_fixture.h"
+#include "tests/support/count_of.h"
 
 namespace joulescale {
 namespace {
 
+using testing::count_of;
 using ::testing::HasSubstr;
-using ::testing::Not;
 using testing::ProgramRun;
 using SweepRun = testing::StudyTest;
 namespace fs = std::filesystem;
-
-std::size_t count_of(const std::string& text, const std::string& word) {
-  std::size_t count = 0;
-  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
-    ++count;
-  }
-  return count;
-}
 
 TEST_F(SweepRun, RunsEachConfigurationOnceAndRepeatsNothing) {
   write_study("echo \"ran $1 $2 $3 $4\"", 2);

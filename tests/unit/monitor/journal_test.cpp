@@ -81,7 +81,7 @@ TEST(Journal, ReplayGivesTheSameEnergy) {
 }
 
 TEST(Journal, AChannelThatMixesQuantitiesIsNoChannel) {
-  const auto num_groups_of = [](Channel channel) {
+  const auto num_groups_of = [](const Channel& channel) {
     const TempDir directory;
     JournalWriter journal = JournalWriter::create(directory / "journal").value();
     EXPECT_TRUE(journal.sensor(0, std::chrono::seconds(1), std::vector{channel}).ok());
@@ -112,13 +112,9 @@ TEST(Journal, AChannelThatMixesQuantitiesIsNoChannel) {
 /// Keeps what was visited.
 class Rows final : public JournalVisitor {
  public:
-  void on_sensor(std::size_t, Nanoseconds, const std::vector<Channel>&) override {}
   void on_readings(std::size_t sensor, const std::vector<RawReading>& readings) override {
     rows.emplace_back(sensor, readings);
   }
-  void on_missed(std::size_t, std::uint64_t) override {}
-  void on_begin(Nanoseconds) override {}
-  void on_end(Nanoseconds, bool, int) override {}
   std::vector<std::pair<std::size_t, std::vector<RawReading>>> rows;
 };
 

@@ -107,18 +107,12 @@ std::optional<std::uint64_t> LoadSensor::value_of(What what) noexcept {
 
 void LoadSensor::read(std::span<RawReading> out) noexcept {
   for (std::size_t i = 0; i < channels_.size() && i < out.size(); ++i) {
-    RawReading& reading = out[i];
-    reading = {};
-    reading.before = clock_.monotonic_now();
-    if (what_[i] == What::kTreeCpu) {
-      tree_use_ = tree_->read();
-    }
-    const auto value = value_of(what_[i]);
-    reading.after = clock_.monotonic_now();
-    if (value) {
-      reading.status = ReadStatus::kOk;
-      reading.raw = *value;
-    }
+    out[i] = timed_reading(clock_, [&](Nanoseconds) {
+      if (what_[i] == What::kTreeCpu) {
+        tree_use_ = tree_->read();
+      }
+      return value_of(what_[i]);
+    });
   }
 }
 

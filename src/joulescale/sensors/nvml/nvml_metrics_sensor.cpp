@@ -51,20 +51,14 @@ NvmlReturn read_memory_used(const NvmlFunctions& nvml,
   return code == kNvmlSuccess && memory.used_bytes > memory.total_bytes ? kNvmlNotSupported : code;
 }
 
-NvmlReturn read_sm_clock(const NvmlFunctions& nvml,
+/// A function of one unsigned number, and what selects it.
+template <auto kFunction, unsigned... kSelector>
+NvmlReturn read_unsigned(const NvmlFunctions& nvml,
                          NvmlDevice device,
                          std::uint64_t& raw) noexcept {
-  unsigned mhz = 0;
-  const NvmlReturn code = nvml_call(nvml.clock_mhz, device, kNvmlClockSm, &mhz);
-  return checked(code, mhz, raw);
-}
-
-NvmlReturn read_temperature(const NvmlFunctions& nvml,
-                            NvmlDevice device,
-                            std::uint64_t& raw) noexcept {
-  unsigned celsius = 0;
-  const NvmlReturn code = nvml_call(nvml.temperature_c, device, kNvmlTemperatureGpu, &celsius);
-  return checked(code, celsius, raw);
+  unsigned value = 0;
+  const NvmlReturn code = nvml_call(nvml.*kFunction, device, kSelector..., &value);
+  return checked(code, value, raw);
 }
 
 NvmlReturn read_throttle_reasons(const NvmlFunctions& nvml,
@@ -76,14 +70,6 @@ NvmlReturn read_throttle_reasons(const NvmlFunctions& nvml,
   return code == kNvmlSuccess && mask == ~0ULL ? kNvmlNotSupported : code;
 }
 
-NvmlReturn read_power_limit(const NvmlFunctions& nvml,
-                            NvmlDevice device,
-                            std::uint64_t& raw) noexcept {
-  unsigned limit_mw = 0;
-  const NvmlReturn code = nvml_call(nvml.power_limit_mw, device, &limit_mw);
-  return checked(code, limit_mw, raw);
-}
-
 }  // namespace
 
 std::span<const NvmlMetricsSensor::Metric> NvmlMetricsSensor::metrics() {
@@ -93,10 +79,13 @@ std::span<const NvmlMetricsSensor::Metric> NvmlMetricsSensor::metrics() {
              RawUnit::kPercent,
              read_utilization<&NvmlUtilization::memory_percent>},
       Metric{"memory_used", RawUnit::kByte, read_memory_used},
-      Metric{"sm_clock", RawUnit::kMegahertz, read_sm_clock},
-      Metric{"temperature", RawUnit::kCelsius, read_temperature},
+      Metric{
+          "sm_clock", RawUnit::kMegahertz, read_unsigned<&NvmlFunctions::clock_mhz, kNvmlClockSm>},
+      Metric{"temperature",
+             RawUnit::kCelsius,
+             read_unsigned<&NvmlFunctions::temperature_c, kNvmlTemperatureGpu>},
       Metric{"throttle_reasons", RawUnit::kBitMask, read_throttle_reasons},
-      Metric{"power_limit", RawUnit::kMilliwatt, read_power_limit},
+      Metric{"power_limit", RawUnit::kMilliwatt, read_unsigned<&NvmlFunctions::power_limit_mw>},
   };
   return kMetrics;
 }

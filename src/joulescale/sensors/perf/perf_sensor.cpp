@@ -8,13 +8,10 @@
 
 #include "joulescale/base/file.h"
 #include "joulescale/base/text.h"
+#include "joulescale/sensors/rapl.h"
 
 namespace joulescale {
 namespace {
-
-constexpr Watts kPlausiblePower{4000.0};
-constexpr Watts kPlatformPlausiblePower{20000.0};
-constexpr TickWatch kTickWatch = {std::chrono::microseconds(500), std::chrono::milliseconds(60)};
 
 /// powercap's name for what the event counts on the CPU's package or die.
 std::string silicon_of(const PowerEvent& event, const PowerCpu& cpu) {
@@ -64,7 +61,7 @@ Result<void> PerfSensor::open() {
   return opened;
 }
 
-std::optional<TickWatch> PerfSensor::tick_watch() const { return kTickWatch; }
+std::optional<TickWatch> PerfSensor::tick_watch() const { return kRaplTickWatch; }
 
 /// All CPUs of the mask or none: a package that is left out would look like an idle one.
 Result<void> PerfSensor::open_events(const PowerPmu& pmu) {
@@ -91,14 +88,12 @@ Result<void> PerfSensor::open_events(const PowerPmu& pmu) {
 void PerfSensor::add_channel(const PowerEvent& event, const PowerCpu& cpu) {
   Channel& channel = channels_.emplace_back();
   const std::string silicon = silicon_of(event, cpu);
-  const bool inside = event.domain == Domain::kCpuCore || event.domain == Domain::kCpuUncore;
   channel.name = "perf/" + silicon;
   channel.domain = event.domain;
   channel.unit = RawUnit::kJouleOver2To32;
-  channel.overlap_group = inside ? cpu.silicon : silicon;
-  channel.plausible_power =
-      event.domain == Domain::kPlatform ? kPlatformPlausiblePower : kPlausiblePower;
-  channel.instrument_accuracy = "unknown: Intel and AMD state none";
+  channel.overlap_group = is_inside_package(event.domain) ? cpu.silicon : silicon;
+  channel.plausible_power = rapl_plausible_power(event.domain);
+  channel.instrument_accuracy = kRaplAccuracy;
 }
 
 Error PerfSensor::refused(int error) const {
@@ -128,14 +123,7 @@ Error PerfSensor::refused(int error) const {
 
 void PerfSensor::read(std::span<RawReading> out) noexcept {
   for (std::size_t i = 0; i < opened_.size() && i < out.size(); ++i) {
-    out[i] = {};
-    out[i].before = clock_.monotonic_now();
-    const auto count = events_->read(opened_[i]);
-    out[i].after = clock_.monotonic_now();
-    if (count) {
-      out[i].raw = *count;
-      out[i].status = ReadStatus::kOk;
-    }
+    out[i] = timed_reading(clock_, [&](Nanoseconds) { return events_->read(opened_[i]); });
   }
 }
 

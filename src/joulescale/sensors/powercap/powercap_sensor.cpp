@@ -8,13 +8,12 @@
 
 #include <fmt/format.h>
 
+#include "joulescale/sensors/rapl.h"
+
 namespace joulescale {
 namespace {
 
-constexpr Watts kDefaultPlausiblePower{4000.0};
-constexpr Watts kPlatformPlausiblePower{20000.0};
 constexpr Watts kLeastPlausiblePower{1000.0};
-constexpr TickWatch kTickWatch = {std::chrono::microseconds(500), std::chrono::milliseconds(60)};
 constexpr int kMirrorRounds = 8;
 constexpr int kMostMirrorMisses = 3;  // a counter may be read just as it goes round
 constexpr Nanoseconds kMirrorPause = std::chrono::milliseconds(10);
@@ -149,7 +148,7 @@ Result<void> PowercapSensor::open() {
   return {};
 }
 
-std::optional<TickWatch> PowercapSensor::tick_watch() const { return kTickWatch; }
+std::optional<TickWatch> PowercapSensor::tick_watch() const { return kRaplTickWatch; }
 
 void PowercapSensor::drop_unreadable_zones() {
   std::erase_if(zones_, [&](const PowercapZone& zone) {
@@ -186,17 +185,15 @@ void PowercapSensor::make_channels() {
     Channel& channel = channels_.emplace_back();
     channel.name = "powercap/" + zone.full_name;
     channel.domain = zone.domain;
-    // Sub-zones but dram lie inside their package.
-    const bool inside = zone.domain == Domain::kCpuCore || zone.domain == Domain::kCpuUncore;
-    channel.overlap_group =
-        inside ? zone.full_name.substr(0, zone.full_name.find('/')) : zone.full_name;
+    channel.overlap_group = is_inside_package(zone.domain)
+                                ? zone.full_name.substr(0, zone.full_name.find('/'))
+                                : zone.full_name;
     channel.counter_range = zone.range_uj;
-    channel.plausible_power =
-        zone.domain == Domain::kPlatform ? kPlatformPlausiblePower : kDefaultPlausiblePower;
+    channel.plausible_power = rapl_plausible_power(zone.domain);
     if (zone.max_power) {
       channel.plausible_power = std::max(*zone.max_power * 2.0, kLeastPlausiblePower);
     }
-    channel.instrument_accuracy = "unknown: Intel and AMD state none";
+    channel.instrument_accuracy = kRaplAccuracy;
     if (!zone.range_uj) {
       notes_.push_back(
           fmt::format("zone {} ('{}'): max_energy_range_uj is not readable, so a wrap of its "
@@ -209,14 +206,8 @@ void PowercapSensor::make_channels() {
 
 void PowercapSensor::read(std::span<RawReading> out) noexcept {
   for (std::size_t i = 0; i < energy_files_.size() && i < out.size(); ++i) {
-    out[i] = {};
-    out[i].before = clock_.monotonic_now();
-    const EnergyText text = read_energy(energy_files_[i], out[i].before);
-    out[i].after = clock_.monotonic_now();
-    if (text.value) {
-      out[i].raw = *text.value;
-      out[i].status = ReadStatus::kOk;
-    }
+    out[i] = timed_reading(
+        clock_, [&](Nanoseconds now) { return read_energy(energy_files_[i], now).value; });
   }
 }
 
