@@ -492,12 +492,12 @@ bool Sampler::stop(Nanoseconds patience) {
     std::unique_lock lock(shared_->mutex);
     shared_->stop = true;
     shared_->wake_sources.notify_all();
-    const Nanoseconds now = shared_->clock.monotonic_now();
-    shared_->wake_owner.wait_until(lock, time_point(now + patience), [&] {
+    const auto now = std::chrono::steady_clock::now();
+    shared_->wake_owner.wait_until(lock, now + patience, [&] {
       return shared_->all_awaited(&Shared::Source::ended);
     });
     const Nanoseconds metrics_patience = std::min(patience, kMetricsStopPatience);
-    ended = shared_->wake_owner.wait_until(lock, time_point(now + metrics_patience), [&] {
+    ended = shared_->wake_owner.wait_until(lock, now + metrics_patience, [&] {
       return std::ranges::all_of(shared_->sources, &Shared::Source::ended);
     });
     shared_->name_hanging_sources();

@@ -64,8 +64,8 @@ class Sampler {
   /// From now on reads as fast as the sensors bear, until `deadline` or until each counter has
   /// moved once; then stops reading. For the last tick after the command's end.
   void read_last_tick(Nanoseconds deadline);
-  /// Ends the threads. A thread that does not end within `patience` (a source that hangs; for one
-  /// of metrics only a quarter of a second is enough) is left behind: false.
+  /// Ends the threads. A thread that does not end within `patience` of the machine's time (a source
+  /// that hangs; for one of metrics only a quarter of a second is enough) is left behind: false.
   bool stop(Nanoseconds patience);
 
   /// All events so far, in order. Waits until `deadline`, or until one came that is no reading,

@@ -147,11 +147,11 @@ TEST_F(MetricsTest, ExportWritesTheTimelineToAFileOrSaysWhyNot) {
 }
 
 TEST_F(MetricsTest, TheCommandsCpuTimeIsThatOfAllItsProcesses) {
-  // bash itself tells what it and its children used.
+  // bash itself tells what it and its children used; memory is read once a second.
   const std::string times = (work_ / "times").native();
   const std::string script =
       "burn() { for ((i = 0; i < 300000; ++i)); do :; done; }; "
-      "burn & (burn; burn) & burn; wait; times > " +
+      "burn & (burn; burn) & burn; wait; sleep 2.2; times > " +
       times;
   Program result(monitor({"--nvml-library", "/nonexistent"}, {"bash", "-c", script}));
   ASSERT_EQ(result.wait_status(), 0) << result.err();

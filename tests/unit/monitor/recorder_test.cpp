@@ -99,7 +99,7 @@ Outcome record_with_steps(const std::vector<Nanoseconds>& steps) {
   const Nanoseconds end = clock.monotonic_now();
   clock.sleep_for(std::chrono::milliseconds(500));
   recorder.command_ended(end, false, 0);
-  EXPECT_TRUE(sampler.stop(std::chrono::hours(2)));
+  EXPECT_TRUE(sampler.stop(std::chrono::minutes(1)));
   recorder.finish();
   EXPECT_EQ(recorder.journal_error(), "");
   const NodeEnergy energy = recorder.meter().finish(begin, end);
