@@ -40,15 +40,7 @@ std::string unknown_option(const std::vector<const CLI::App*>& chosen, const std
     }
   }
   const std::string name = word.substr(0, word.find('='));
-  // monitor and launch: it may be an option of the user's own command.
-  const bool in_command =
-      std::ranges::any_of(chosen.back()->get_options(), [](const CLI::Option* option) {
-        return option->get_name() == "command" && option->count() > 0;
-      });
-  return fmt::format("unknown option '{}'{}{}",
-                     name,
-                     did_you_mean(name, known),
-                     in_command ? "; the command's own line stands behind --" : "");
+  return fmt::format("unknown option '{}'{}", name, did_you_mean(name, known));
 }
 
 std::string unknown_word(const CLI::App& command, const std::string& word) {
@@ -62,12 +54,24 @@ std::string unknown_word(const CLI::App& command, const std::string& word) {
   return fmt::format("unknown command '{}' (commands: {})", word, fmt::join(known, ", "));
 }
 
+/// CLI11's word for an option with too few or too many values, in ours.
+std::string wrong_count(const std::string& text) {
+  const std::string option = text.substr(0, text.find(':'));
+  if (text.find("At Most 1 required") != std::string::npos) {
+    return fmt::format("option '{}' is given more than once", option);
+  }
+  return text.ends_with(" missing") ? fmt::format("option '{}' has no value", option) : text;
+}
+
 }  // namespace
 
 std::string empty_option(std::span<const std::string> arguments) {
-  for (const std::string& argument : arguments) {
-    if (argument == "--") {
-      break;
+  for (std::size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i) {
+    const std::string& argument = arguments[i];
+    if (argument.empty()) {
+      return i > 0 && arguments[i - 1].starts_with('-')
+                 ? fmt::format("option '{}' has an empty value", arguments[i - 1])
+                 : "an argument is empty";
     }
     if (argument.starts_with("--") && argument.find('=') == argument.size() - 1) {
       return fmt::format("option '{}' has no value", argument);
@@ -80,7 +84,8 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const auto chosen = chosen_commands(app);
   std::vector<std::string> unknown = app.remaining(/*recurse=*/true);
   std::erase(unknown, "--");
-  std::string text = error.what();
+  std::string text =
+      error.get_name() == "ArgumentMismatch" ? wrong_count(error.what()) : error.what();
   if (!unknown.empty()) {
     text = unknown.front().starts_with('-') ? unknown_option(chosen, unknown.front())
                                             : unknown_word(*chosen.back(), unknown.front());

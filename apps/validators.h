@@ -2,11 +2,16 @@
 // Checks of option values that CLI11 lacks.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <string>
+#include <system_error>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace joulescale {
 
@@ -22,6 +27,27 @@ inline CLI::Validator number_between(double low, double high) {
                          "'{}' is not allowed; allowed: a number from {} to {}", text, low, high);
       },
       fmt::format("{}..{}", low, high));
+}
+
+inline CLI::Validator one_of(const std::vector<std::string>& words) {
+  return CLI::Validator(
+      [words](std::string& text) {
+        return std::ranges::find(words, text) != words.end()
+                   ? std::string()
+                   : fmt::format("'{}' is not allowed; allowed: {}", text, fmt::join(words, ", "));
+      },
+      fmt::format("{{{}}}", fmt::join(words, ",")));
+}
+
+inline CLI::Validator existing_directory() {
+  return CLI::Validator(
+      [](std::string& text) {
+        std::error_code ignored;
+        return std::filesystem::is_directory(text, ignored)
+                   ? std::string()
+                   : fmt::format("'{}' is no directory", text);
+      },
+      "");
 }
 
 }  // namespace joulescale

@@ -18,16 +18,27 @@
 namespace joulescale {
 namespace {
 
-/// The arguments after the program's name; for monitor and launch what stands behind "--" goes into
-/// `invocation` instead.
-std::vector<std::string> own_arguments(int argc, char** argv, Invocation& invocation) {
-  std::vector<std::string> arguments(argv + 1, argv + std::max(argc, 1));
-  const bool takes_command =
-      !arguments.empty() && (arguments.front() == "monitor" || arguments.front() == "launch");
-  const auto marker = std::ranges::find(arguments, "--");
-  if (takes_command && marker != arguments.end()) {
-    invocation.command.assign(marker + 1, arguments.end());
-    arguments.erase(marker, arguments.end());
+struct Arguments {
+  std::vector<std::string> own;  // after the program's name
+  bool end_in_command = false;   // one that has no "--" before it
+};
+
+/// For monitor and launch what stands behind "--" goes into `invocation` instead. "help monitor" is
+/// "monitor --help".
+Arguments own_arguments(int argc, char** argv, Invocation& invocation) {
+  Arguments arguments{{argv + 1, argv + std::max(argc, 1)}};
+  std::vector<std::string>& own = arguments.own;
+  if (!own.empty() && own.front() == "help") {
+    own.erase(own.begin());
+    own.emplace_back("--help");
+    return arguments;
+  }
+  const bool takes_command = !own.empty() && (own.front() == "monitor" || own.front() == "launch");
+  const auto marker = std::ranges::find(own, "--");
+  arguments.end_in_command = takes_command && marker == own.end();
+  if (takes_command && marker != own.end()) {
+    invocation.behind_marker.assign(marker + 1, own.end());
+    own.erase(marker, own.end());
   }
   return arguments;
 }
@@ -41,14 +52,15 @@ int run(int argc, char** argv) {
   for (const AddCommand add_command : kCommands) {
     add_command(app, invocation);
   }
-  std::vector<std::string> arguments = own_arguments(argc, argv, invocation);
-  if (const std::string empty = empty_option(arguments); !empty.empty()) {
+  Arguments arguments = own_arguments(argc, argv, invocation);
+  if (const std::string empty = empty_option(arguments.own);
+      !empty.empty() && !arguments.end_in_command) {
     print_text(stderr, fmt::format("joulescale: {}\n", empty));
     return 2;
   }
-  std::ranges::reverse(arguments);  // as CLI11 takes them
+  std::ranges::reverse(arguments.own);  // as CLI11 takes them
   try {
-    app.parse(std::move(arguments));
+    app.parse(std::move(arguments.own));
   } catch (const CLI::Success& success) {  // --help and --version
     return app.exit(success);
   } catch (const CLI::ParseError& error) {

@@ -17,6 +17,7 @@
 
 #include "apps/joulescale/commands/commands.h"
 #include "apps/joulescale/commands/study_source.h"
+#include "apps/validators.h"
 
 namespace joulescale {
 namespace {
@@ -54,7 +55,7 @@ void add_analyze_command(CLI::App& app, Invocation& invocation) {
   command->footer(kExample);
   add_study_source(*command, options->study);
   command->add_option("--format", options->format, "table or json")
-      ->check(CLI::IsMember({"table", "json"}))
+      ->check(one_of({"table", "json"}))
       ->capture_default_str();
   add_study_flags(*command, options->study);
   command->callback([command, options, &invocation] {

@@ -15,9 +15,15 @@ namespace joulescale {
 
 struct Invocation {
   /// What the user wrote behind "--" for monitor and launch: not joulescale's to parse.
-  std::vector<std::string> command;
+  std::vector<std::string> behind_marker;
   int exit_status = 0;
 };
+
+/// Has `app`, monitor or launch, take a command after its own options. From its first word on
+/// nothing is joulescale's to parse, with or without "--" before it.
+void take_command(CLI::App& app);
+/// That command, in the callback of `app`. Throws CLI::ExtrasError for an unknown option.
+std::vector<std::string> taken_command(const CLI::App& app, const Invocation& invocation);
 
 using AddCommand = void (*)(CLI::App& app, Invocation& invocation);
 

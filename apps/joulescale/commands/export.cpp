@@ -18,6 +18,7 @@
 #include "joulescale/monitor/csv_export.h"
 
 #include "apps/joulescale/commands/commands.h"
+#include "apps/validators.h"
 
 namespace joulescale {
 namespace {
@@ -63,7 +64,7 @@ void add_export_command(CLI::App& app, Invocation& invocation) {
       ->required()
       ->type_name("DIR");
   command->add_option("--format", arguments->format, "How to write it")
-      ->check(CLI::IsMember({"csv"}))
+      ->check(one_of({"csv"}))
       ->capture_default_str();
   command->add_option("-o,--output", arguments->output, "File to write; - is standard output")
       ->capture_default_str()

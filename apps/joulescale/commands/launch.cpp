@@ -46,13 +46,12 @@ void add_launch_command(CLI::App& app, Invocation& invocation) {
   command
       ->add_flag("--end-with-parent", launch->end_with_parent, "End when the parent process dies")
       ->group("");
-  command->add_option("command", launch->argv, "The program and its arguments, after --")
-      ->type_name("");
+  take_command(*command);
   command->footer(
       "Example: two ranks of a program that reads torchrun's variables\n"
       "  joulescale launch --ranks 2 -- python train.py --epochs 1");
-  command->callback([launch, &invocation] {
-    launch->argv.insert(launch->argv.end(), invocation.command.begin(), invocation.command.end());
+  command->callback([launch, command, &invocation] {
+    launch->argv = taken_command(*command, invocation);
     if (launch->argv.empty()) {
       print_text(stderr, "joulescale launch: no program given; write it after --\n");
       invocation.exit_status = 2;

@@ -52,10 +52,6 @@ Result<void> complete_options(MonitorArguments& arguments) {
     return Error(ErrorCode::kInvalidArgument,
                  "no command given; write it after --, as in: joulescale monitor -- sleep 1");
   }
-  if (std::error_code ignored; !std::filesystem::is_directory(options.sources.root, ignored)) {
-    return Error(ErrorCode::kInvalidArgument,
-                 fmt::format("--root: '{}' is no directory", options.sources.root.native()));
-  }
   for (const std::string& name : arguments.require) {
     const auto domain = domain_from_name(name);
     if (!domain) {
@@ -146,7 +142,7 @@ void add_monitor_command(CLI::App& app, Invocation& invocation) {
   command
       ->add_option(
           "--devices", arguments->devices, "GPUs to measure: those the command may use, or all")
-      ->check(CLI::IsMember({"visible", "all"}))
+      ->check(one_of({"visible", "all"}))
       ->capture_default_str();
   command
       ->add_option("--study", arguments->study_file, "JSON object that becomes run.json's `study`")
@@ -161,6 +157,7 @@ void add_monitor_command(CLI::App& app, Invocation& invocation) {
   command
       ->add_option(
           "--root", options.sources.root, "Directory that stands for / for sysfs and procfs")
+      ->check(existing_directory())
       ->capture_default_str()
       ->type_name("DIR");
   command
@@ -194,11 +191,9 @@ void add_monitor_command(CLI::App& app, Invocation& invocation) {
                     "Measure until processes that the command leaves behind have ended too");
   command->add_flag("--redact", options.redact, "Leave the command line out of the record");
   command->add_flag("-q,--quiet", options.quiet, "No summary");
-  command->add_option("command", options.command, "The command and its arguments, after --")
-      ->type_name("");
-  command->callback([arguments, &invocation] {
-    std::vector<std::string>& line = arguments->options.command;
-    line.insert(line.end(), invocation.command.begin(), invocation.command.end());
+  take_command(*command);
+  command->callback([arguments, command, &invocation] {
+    arguments->options.command = taken_command(*command, invocation);
     invocation.exit_status = run(*arguments);
   });
 }

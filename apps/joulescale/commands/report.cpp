@@ -18,6 +18,7 @@
 
 #include "apps/joulescale/commands/commands.h"
 #include "apps/joulescale/commands/study_source.h"
+#include "apps/validators.h"
 
 namespace joulescale {
 namespace {
@@ -131,15 +132,15 @@ void add_report_command(CLI::App& app, Invocation& invocation) {
   command->footer(kExample);
   add_study_source(*command, options->study);
   command->add_option("--format", options->format, "table, markdown, latex, csv or json")
-      ->check(CLI::IsMember({"table", "markdown", "latex", "csv", "json"}))
+      ->check(one_of({"table", "markdown", "latex", "csv", "json"}))
       ->capture_default_str();
   command
       ->add_option("--table",
                    options->table,
                    "only this one: configurations (all that csv prints otherwise), fits, scaling, "
                    "phases, runs, failed or baselines")
-      ->check(CLI::IsMember(
-          {"configurations", "fits", "scaling", "phases", "runs", "failed", "baselines"}));
+      ->check(
+          one_of({"configurations", "fits", "scaling", "phases", "runs", "failed", "baselines"}));
   auto* html = command->add_option(
       "--html", options->html_file, "the page's file; default: SOURCE/report.html for a directory");
   command->add_flag("--no-html", options->no_html, "write no page")->excludes(html);

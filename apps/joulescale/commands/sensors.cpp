@@ -22,6 +22,7 @@
 #include "joulescale/sensors/survey.h"
 
 #include "apps/joulescale/commands/commands.h"
+#include "apps/validators.h"
 
 namespace joulescale {
 namespace {
@@ -231,11 +232,12 @@ void add_sensors_command(CLI::App& app, Invocation& invocation) {
       "sensors", "What can be measured here; for each source that cannot, why and what to do");
   command->footer(kExample);
   command->add_option("--format", arguments->format, "How to print")
-      ->check(CLI::IsMember({"table", "json"}))
+      ->check(one_of({"table", "json"}))
       ->capture_default_str();
   command
       ->add_option(
           "--root", arguments->options.root, "Directory that stands for / for sysfs and procfs")
+      ->check(existing_directory())
       ->capture_default_str()
       ->type_name("DIR");
   command

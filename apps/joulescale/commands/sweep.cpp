@@ -17,6 +17,7 @@
 #include "joulescale/sweep/workload_check.h"
 
 #include "apps/joulescale/commands/commands.h"
+#include "apps/validators.h"
 
 namespace joulescale {
 namespace {
@@ -107,7 +108,7 @@ void set_callback(CLI::App* command,
 
 void add_format(CLI::App* command, SweepOptions& options) {
   command->add_option("--format", options.format, "table or json")
-      ->check(CLI::IsMember({"table", "json"}));
+      ->check(one_of({"table", "json"}));
 }
 
 }  // namespace

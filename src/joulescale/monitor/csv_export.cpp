@@ -227,13 +227,8 @@ Result<void> export_node(const NodeDirectory& node, const TextSink& sink) {
 
 Result<void> export_csv(const fs::path& path, const TextSink& sink) {
   const RunDirectory run{path};
+  JOULESCALE_TRY(read_launch(run));
   std::error_code error;
-  if (!fs::exists(run.launch_file(), error)) {
-    return Error(ErrorCode::kInvalidArgument,
-                 fmt::format("'{}' is no run directory: it has no launch.json; name the directory "
-                             "that joulescale monitor made (--output)",
-                             path.native()));
-  }
   std::set<fs::path> nodes;  // in a fixed order
   bool has_journal = false;
   for (fs::directory_iterator entry(run.nodes(), error), end; !error && entry != end;

@@ -69,12 +69,20 @@ Result<bool> make_private_directory(const fs::path& directory) {
   std::error_code error;
   if (directory.has_parent_path()) {
     fs::create_directories(directory.parent_path(), error);
+    if (error) {
+      return cannot_use(directory,
+                        fmt::format("'{}' cannot be made: {}; choose another with --output",
+                                    directory.parent_path().native(),
+                                    error.message()));
+    }
   }
   if (::mkdir(directory.c_str(), kPrivate) == 0) {
     return true;
   }
   if (errno != EEXIST) {
-    return cannot_use(directory, fmt::format("cannot be made: {}", std::strerror(errno)));
+    return cannot_use(
+        directory,
+        fmt::format("cannot be made: {}; choose another with --output", std::strerror(errno)));
   }
   if (!fs::is_directory(directory, error)) {
     return cannot_use(directory, "is not a directory; choose another with --output");
@@ -96,11 +104,6 @@ Result<bool> may_begin_in(const fs::path& directory) {
     return cannot_use(directory, fmt::format("cannot be read: {}", error.message()));
   }
   return true;
-}
-
-Result<LaunchInfo> read_launch(const RunDirectory& directory) {
-  JOULESCALE_TRY_ASSIGN(const std::string text, read_file(directory.launch_file()));
-  return parse_launch(text);
 }
 
 /// The launch of the directory; `mine` is put there if it has none. Nothing: it holds other things.
@@ -166,6 +169,7 @@ Result<std::string> try_join(const LaunchInfo& mine,
   if (!launch) {
     return std::string("is not empty; choose another with --output, or remove it");
   }
+  joined.launch = *launch;
   std::error_code error;
   if (launch->key == mine.key && launch->expected_ranks != mine.expected_ranks) {
     return fmt::format(
@@ -173,6 +177,9 @@ Result<std::string> try_join(const LaunchInfo& mine,
         "--output",
         launch->expected_ranks,
         mine.expected_ranks);
+  }
+  if (launch->key != mine.key && mine.alone) {
+    return std::string("holds another run; choose another with --output, or remove it");
   }
   if (launch->key != mine.key) {
     return fmt::format("holds another launch ('{}'; this is '{}'); choose another with --output",
@@ -187,7 +194,6 @@ Result<std::string> try_join(const LaunchInfo& mine,
     return fmt::format("rank {} is registered in it already; choose another with --output",
                        rank.value_or(0));
   }
-  joined.launch = *launch;
   joined.rank = *claimed;
   return std::string();
 }
@@ -246,6 +252,28 @@ Result<LaunchInfo> parse_launch(std::string_view text) {
   return launch;
 }
 
+Result<LaunchInfo> read_launch(const RunDirectory& directory) {
+  const auto wrong = [](std::string text) {
+    return Error(ErrorCode::kInvalidArgument, std::move(text));
+  };
+  std::error_code error;
+  if (!fs::exists(directory.launch_file(), error) && !error) {
+    return wrong(
+        fmt::format("'{}' is no run directory: it has no launch.json; name the directory "
+                    "that joulescale monitor made (--output)",
+                    directory.path.native()));
+  }
+  const auto text = read_file(directory.launch_file());
+  if (!text) {
+    return wrong(text.error().text());
+  }
+  auto launch = parse_launch(*text);
+  if (!launch) {
+    return wrong(fmt::format("'{}': {}", directory.launch_file().native(), launch.error().text()));
+  }
+  return launch;
+}
+
 std::string random_launch_id() {
   std::array<unsigned char, 16> bytes{};
   if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
@@ -292,26 +320,31 @@ Result<JoinedLaunch> join_launch(const fs::path& wanted,
   constexpr int kMostTries = 1'000'000;
   std::error_code error;
   if (!wanted.empty()) {
-    JoinedLaunch joined{{lasting_path(wanted)}, {}, 0, false};
+    JoinedLaunch joined{.directory = {lasting_path(wanted)}};
     JOULESCALE_TRY_ASSIGN(const std::string refusal, try_join(mine, rank, joined));
     if (!refusal.empty()) {
       return cannot_use(wanted, refusal);
     }
     return joined;
   }
+  fs::path passed_over;
   for (int i = 1; i < kMostTries; ++i) {
     const fs::path path =
         fs::path(kRunsFolder) / (i == 1 ? std::string(name) : fmt::format("{}-{}", name, i));
     if (mine.alone && fs::exists(path, error)) {
       continue;
     }
-    JoinedLaunch joined{{lasting_path(path)}, {}, 0, false};
+    JoinedLaunch joined{.directory = {lasting_path(path)}};
     auto refusal = try_join(mine, rank, joined);
     if (!refusal) {
       return std::move(refusal).error();
     }
     if (refusal->empty()) {
+      joined.passed_over = passed_over;
       return joined;
+    }
+    if (joined.launch.key == mine.key) {
+      passed_over = path;
     }
   }
   return cannot_use(fs::path(kRunsFolder) / name, "too many runs of this name");

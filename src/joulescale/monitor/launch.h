@@ -51,6 +51,10 @@ struct RunDirectory {
   std::filesystem::path rank_file(int rank) const;
 };
 
+/// What launch.json says. An error (kInvalidArgument) names the directory, and why it is none or
+/// cannot be read.
+Result<LaunchInfo> read_launch(const RunDirectory& directory);
+
 struct NodeDirectory {
   std::filesystem::path path;
 
@@ -64,10 +68,12 @@ struct NodeDirectory {
 
 /// A launch that this process belongs to.
 struct JoinedLaunch {
-  RunDirectory directory;
-  LaunchInfo launch;  // as its first process wrote it
+  RunDirectory directory = {};
+  LaunchInfo launch = {};  // as its first process wrote it
   int rank = 0;
   bool made_directory = false;  // it was not there before
+  /// Of the same key, but ended, or with a process of this rank; empty if there is none.
+  std::filesystem::path passed_over = {};
 };
 
 /// Joins the launch whose key is `mine.key`, or begins it: the first process makes the directory

@@ -104,16 +104,31 @@ bool spans_nodes(std::span<const std::string> arguments) {
 
 }  // namespace
 
-std::optional<LauncherRank> detect_launcher(const EnvironmentMap& environment) {
+Result<std::optional<LauncherRank>> detect_launcher(const EnvironmentMap& environment) {
   for (const RankVariables& variables : kRankVariables) {
     const auto rank = number(environment, variables.rank);
     const auto world_size = number(environment, variables.world_size);
     if (rank && world_size && *rank < *world_size) {
       Key key = launch_key(environment);
-      return LauncherRank{std::move(key.launcher), *rank, *world_size, std::move(key.text)};
+      return std::optional(
+          LauncherRank{std::move(key.launcher), *rank, *world_size, std::move(key.text)});
+    }
+    // These two are set by hand as well; a launcher's own may be left over from another one.
+    const std::string rank_text = to_valid_utf8(text(environment, "RANK"));
+    const std::string size_text = to_valid_utf8(text(environment, "WORLD_SIZE"));
+    if (&variables == &kRankVariables.front() && !rank_text.empty() && !size_text.empty()) {
+      return Error(
+          ErrorCode::kInvalidArgument,
+          fmt::format(
+              "RANK='{}' is no rank of WORLD_SIZE='{}': mend or unset them", rank_text, size_text));
     }
   }
-  return std::nullopt;
+  if (!text(environment, "RANK").empty()) {
+    return Error(ErrorCode::kInvalidArgument,
+                 fmt::format("RANK='{}' is set and WORLD_SIZE is not: set it too, or unset RANK",
+                             to_valid_utf8(text(environment, "RANK"))));
+  }
+  return std::optional<LauncherRank>();
 }
 
 bool is_wrapped_launcher(std::span<const std::string> command) {

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "joulescale/base/error.h"
 #include "joulescale/monitor/environment.h"
 
 namespace joulescale {
@@ -28,7 +29,8 @@ struct LauncherRank {
 ///   key    TORCHELASTIC_RUN_ID with MASTER_ADDR and MASTER_PORT; else JOULESCALE_LAUNCH_ID, which
 ///          `joulescale launch` sets; else PMIX_NAMESPACE or OpenMPI's job id; else Slurm job and
 ///          step. Slurm's job id and the attempt number of a restarted job are part of it.
-std::optional<LauncherRank> detect_launcher(const EnvironmentMap& environment);
+/// An error (kInvalidArgument) where RANK is no rank of WORLD_SIZE, or is the only rank set.
+Result<std::optional<LauncherRank>> detect_launcher(const EnvironmentMap& environment);
 
 /// Whether the command is itself a launcher that may start ranks on other nodes, which a monitor
 /// around it does not see: srun, mpirun, mpiexec, or torchrun over several nodes.

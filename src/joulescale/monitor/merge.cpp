@@ -280,11 +280,7 @@ RunRecord merge_run(const LaunchInfo& launch, std::span<const NodeReport> nodes)
 
 Result<FinishedRun> finish_run(const std::filesystem::path& path, Missing missing) {
   const RunDirectory directory{path};
-  JOULESCALE_TRY_ASSIGN(const std::string launch_text, read_file(directory.launch_file()));
-  auto launch = parse_launch(launch_text);
-  if (!launch) {
-    return std::move(launch).error().with_context(directory.launch_file().native());
-  }
+  JOULESCALE_TRY_ASSIGN(LaunchInfo launch, read_launch(directory));
   std::error_code error;
   std::set<std::filesystem::path> files;  // in a fixed order
   for (const auto& entry : std::filesystem::directory_iterator(directory.nodes(), error)) {
@@ -304,18 +300,18 @@ Result<FinishedRun> finish_run(const std::filesystem::path& path, Missing missin
     num_ranks += report->part.ranks.size();
     nodes.push_back(std::move(report).value());
   }
-  const bool complete = num_ranks >= static_cast<std::size_t>(launch->expected_ranks);
+  const bool complete = num_ranks >= static_cast<std::size_t>(launch.expected_ranks);
   if (nodes.empty() || (!complete && missing == Missing::kRefused)) {
     return Error(ErrorCode::kUnavailable,
                  fmt::format("'{}' is not finished: {} of {} ranks have ended",
                              path.native(),
                              num_ranks,
-                             launch->expected_ranks));
+                             launch.expected_ranks));
   }
   if (!complete) {
-    launch->flags.emplace_back("recovered");
+    launch.flags.emplace_back("recovered");
   }
-  FinishedRun finished{merge_run(*launch, nodes)};
+  FinishedRun finished{merge_run(launch, nodes)};
   const std::string text = format_run_record(finished.record);
   JOULESCALE_TRY_ASSIGN(finished.was_new,
                         create_file_atomic(directory.run_file(), text, 0600, Durability::kWhole));

@@ -184,7 +184,8 @@ void MetricAccount::advance_counter(const Sample& sample) {
   ++state_.samples;
 }
 
-/// Adds the stretch from the last sample to `until`, which is not after `to`.
+/// Adds the stretch from the last sample to `until`, which is not after `to`. A sample outside of
+/// begin and end gives way to the one inside: what the gauge was before the command is not its own.
 void MetricAccount::weigh(const Sample& to, Nanoseconds until) {
   if (!state_.last || to.time - state_.last->time > longest_interval_) {
     return;
@@ -193,21 +194,20 @@ void MetricAccount::weigh(const Sample& to, Nanoseconds until) {
   if (until <= from) {
     return;
   }
+  const bool last_is_inside = state_.last->time >= *begin_;
+  const bool to_is_inside = until == to.time;
+  const bool is_between = last_is_inside == to_is_inside;
+  const std::uint64_t first = is_between || last_is_inside ? state_.last->raw : to.raw;
+  const std::uint64_t second = is_between || to_is_inside ? to.raw : state_.last->raw;
   const double seconds = to_seconds(until - from).value();
   if (channel_.unit == RawUnit::kBitMask) {
     for (std::size_t bit = 0; bit < state_.bit_weight_s.size(); ++bit) {
       state_.bit_weight_s[bit] +=
-          seconds * (bit_is_set(state_.last->raw, bit) + bit_is_set(to.raw, bit)) / 2.0;
+          seconds * (bit_is_set(first, bit) + bit_is_set(second, bit)) / 2.0;
     }
   } else {
-    const auto value_at = [&](Nanoseconds time) {
-      const double share =
-          to_seconds(time - state_.last->time) / to_seconds(to.time - state_.last->time);
-      const auto from_raw = static_cast<double>(state_.last->raw);
-      return from_raw + (static_cast<double>(to.raw) - from_raw) * share;
-    };
     // So that the mean of equal values is just that value.
-    const double mean = (value_at(from) + value_at(until)) / 2.0;
+    const double mean = (static_cast<double>(first) + static_cast<double>(second)) / 2.0;
     mean_ += (mean - mean_) * (seconds / (state_.weight_s + seconds));
   }
   state_.weight_s += seconds;

@@ -38,10 +38,12 @@ class MetricAccount {
   /// Of the last reading with a value; 0 without one.
   Nanoseconds last_time() const;
   /// Call it once, last. `begin` as told before, if it was. Between two readings a gauge and each
-  /// bit run straight; a stretch of more than 5 sample periods (and 2 s) without a reading has no
-  /// weight. A counter's difference goes from the last reading before `begin` (else the first) to
-  /// the first after `end` (else the last); where it falls it started anew. A gauge without a
-  /// reading in between takes the nearest ones. Nothing without any reading; no `node` is set.
+  /// bit run straight, and from `begin` to the first and from the last to `end` they stand still,
+  /// so that a mean lies between the least and the highest value; a stretch of more than 5 sample
+  /// periods (and 2 s) without a reading has no weight. A counter's difference goes from the last
+  /// reading before `begin` (else the first) to the first after `end` (else the last); where it
+  /// falls it started anew. A gauge without a reading in between takes the nearest ones. Nothing
+  /// without any reading; no `node` is set.
   std::optional<MetricRecord> finish(Nanoseconds begin, Nanoseconds end);
 
  private:

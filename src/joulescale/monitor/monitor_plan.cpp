@@ -91,7 +91,7 @@ Result<MonitorPlan> make_plan(const MonitorOptions& options, Clock& clock) {
   MonitorPlan plan;
   plan.environment = read_environment(environ);
   plan.node = node_identity(plan.environment, options.sources.root);
-  const auto rank = detect_launcher(plan.environment);
+  JOULESCALE_TRY_ASSIGN(const auto rank, detect_launcher(plan.environment));
   JOULESCALE_TRY_ASSIGN(const LaunchInfo launch,
                         make_launch(options, plan.environment, plan.node, rank, clock));
   const std::string name =
@@ -100,6 +100,13 @@ Result<MonitorPlan> make_plan(const MonitorOptions& options, Clock& clock) {
   JOULESCALE_TRY_ASSIGN(
       plan.joined,
       join_launch(options.output, name, launch, launch.alone ? std::optional(0) : number));
+  if (!plan.joined.passed_over.empty() && plan.joined.made_directory) {
+    say(
+        fmt::format("'{}' holds a launch of the same name that has ended, or this rank already: a "
+                    "new one begins in '{}'",
+                    plan.joined.passed_over.native(),
+                    plan.joined.directory.path.native()));
+  }
   if (auto made = create_node_directory(plan.joined.directory, plan.node.directory); made) {
     plan.node_directory = *made;
   } else {

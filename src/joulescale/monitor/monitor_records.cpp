@@ -106,6 +106,9 @@ void add_hardware_facts(const MonitorOptions& options,
   add_device_facts(recorder.devices(), record.facts);
   for (SourceNote note : recorder.source_notes()) {
     note.node = record.facts.identity;
+    if (note.missing) {
+      record.facts.part.flags.emplace_back("no_sensor");
+    }
     record.facts.part.source_notes.push_back(std::move(note));
   }
 }
@@ -141,7 +144,7 @@ RankRecordFile finished_rank(const MonitorOptions& options,
   return record;
 }
 
-void finish_records(const MonitorOptions& options,
+void finish_records(bool quiet,
                     const MonitorPlan& plan,
                     const RankRecordFile& own,
                     Recorder& recorder) {
@@ -151,14 +154,17 @@ void finish_records(const MonitorOptions& options,
     return;
   }
   const std::string directory = plan.joined.directory.path.native();
-  if (options.quiet) {
+  if (quiet) {
     return;
   }
   if (*run) {
     print_text(stderr, format_summary(**run, directory));
   } else if (own.rank == 0) {  // one of them is enough
-    say(fmt::format("rank 0 of {} has ended; the last one to end writes the record in {}",
+    say(
+        fmt::format("rank 0 of {} has ended; the last one to end writes the record in {} (if one "
+                    "is lost: joulescale recover {})",
                     plan.joined.launch.expected_ranks,
+                    directory,
                     directory));
   }
 }

@@ -23,7 +23,7 @@ RankRecordFile finished_rank(const MonitorOptions& options,
 
 /// Puts the records in place and prints the summary; whatever fails is said and changes nothing
 /// else.
-void finish_records(const MonitorOptions& options,
+void finish_records(bool quiet,
                     const MonitorPlan& plan,
                     const RankRecordFile& own,
                     Recorder& recorder);

@@ -313,6 +313,15 @@ bool NodeMeter::stopped_early(const Meter& meter) {
          counter->not_covered() > std::max(kGapWorthAFlag, 10 * meter.sample_period);
 }
 
+/// The same of an energy counter, in the middle: what it counted is right, but not known when.
+bool NodeMeter::rested_long(const Meter& meter) {
+  const auto& counter = std::get<CounterAccount>(meter.account);
+  const Nanoseconds usual =
+      std::max(meter.sample_period, counter.update_period().value_or(Nanoseconds(0)));
+  return is_counted(meter.channel.domain) &&
+         counter.longest_rest() > std::max(kGapWorthAFlag, 10 * usual);
+}
+
 /// One overlap group: its energy counter if that gave a value to be believed, else its power.
 void NodeMeter::add_group(const Chosen& group,
                           Nanoseconds duration,
@@ -343,6 +352,9 @@ void NodeMeter::add_group(const Chosen& group,
     if (meter->window) {
       counter = meter;
     }
+  }
+  if (counter != nullptr && rested_long(*counter)) {
+    flag(result, "gap");
   }
   const Meter* chosen = counter != nullptr ? counter : power;
   if (chosen == nullptr) {

@@ -109,6 +109,7 @@ class NodeMeter {
   std::vector<const Meter*> all_meters() const;
   static bool saw_all(const Meter& meter);
   static bool stopped_early(const Meter& meter);
+  static bool rested_long(const Meter& meter);
   static void keep_one_source(Chosen& silicon);
   void add_group(const Chosen& group,
                  Nanoseconds duration,

@@ -168,9 +168,14 @@ void Recorder::note_source(const SamplerEvent& event) {
     });
     notes.push_back(event.error);
   }
+  if (event.error.empty()) {  // else the error is made of them
+    for (const std::string& note : event.missing) {
+      source_notes_.insert({event.name, "", note, true});
+    }
+  }
   for (const std::string& note : notes) {  // a library that is missing is missed by two sensors
     if (std::ranges::find(source_notes_, note, &SourceNote::note) == source_notes_.end()) {
-      source_notes_.insert({event.name, "", note});
+      source_notes_.insert({event.name, "", note, false});
     }
   }
 }

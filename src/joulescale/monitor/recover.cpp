@@ -98,7 +98,8 @@ Result<void> end_rank(const NodeDirectory& node, RankRecordFile& rank) {
          rank.facts.identity,
          fmt::format("the journal of rank {} is missing or holds no reading: what it measured is "
                      "not known",
-                     rank.rank)});
+                     rank.rank),
+         false});
   }
   part.flags.emplace_back("recovered");
   if (times.begin) {
@@ -128,6 +129,12 @@ Result<void> recover_node(const RunDirectory& directory,
                                rank.monitor.pid));
     }
     JOULESCALE_TRY(end_rank(node, rank));
+    if (launch.expected_ranks <= 1 && *rank.ended <= rank.began.value_or(*rank.ended)) {
+      return Error(ErrorCode::kUnavailable,
+                   fmt::format("'{}': its monitor was killed, and no reading of the time after "
+                               "the command's start is on disk: there is nothing to recover",
+                               directory.path.native()));
+    }
     JOULESCALE_TRY(
         write_file_atomic(directory.rank_file(rank.rank), format_rank_record(rank), 0600));
   }
@@ -138,21 +145,6 @@ Result<void> recover_node(const RunDirectory& directory,
   return write_file_atomic(node.report(), format_node_report(report), 0600);
 }
 
-Result<LaunchInfo> launch_of(const RunDirectory& directory) {
-  const auto text = read_file(directory.launch_file());
-  if (!text) {
-    return Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("'{}' is no run directory: {}", directory.path.native(), text.error().text()));
-  }
-  auto launch = parse_launch(*text);
-  if (!launch) {
-    return Error(ErrorCode::kInvalidArgument,
-                 fmt::format("'{}': {}", directory.launch_file().native(), launch.error().text()));
-  }
-  return launch;
-}
-
 /// Whether the node's own report is there as a whole: that of a node which failed may be empty.
 bool has_report(const NodeDirectory& node) {
   const auto text = read_file(node.report());
@@ -161,7 +153,7 @@ bool has_report(const NodeDirectory& node) {
 
 /// Writes the node.json of every node that has none or whose ranks were killed.
 Result<LaunchInfo> recover_nodes(const RunDirectory& directory) {
-  JOULESCALE_TRY_ASSIGN(const LaunchInfo launch, launch_of(directory));
+  JOULESCALE_TRY_ASSIGN(const LaunchInfo launch, read_launch(directory));
   JOULESCALE_TRY_ASSIGN(const auto records, read_rank_records(directory, ""));
   std::map<std::string, std::vector<RankRecordFile>> nodes;
   for (const RankRecordFile& record : records) {
@@ -190,7 +182,7 @@ Result<std::optional<RunRecord>> finish_killed_run(const fs::path& path) {
   if (fs::exists(directory.run_file(), error)) {
     return std::optional<RunRecord>();
   }
-  JOULESCALE_TRY_ASSIGN(const LaunchInfo launch, launch_of(directory));
+  JOULESCALE_TRY_ASSIGN(const LaunchInfo launch, read_launch(directory));
   JOULESCALE_TRY_ASSIGN(const auto ranks, read_rank_records(directory, ""));
   if (ranks.empty()) {
     return std::optional<RunRecord>();

@@ -213,6 +213,10 @@ Result<MonitorOutcome> run_in(const MonitorOptions& options,
   std::optional<Recorder> recorder;
   JOULESCALE_TRY(start_recorder(std::move(journal).value(), plan, sampler, recorder, clock));
   if (auto ended = prepare(options, plan, sampler, *recorder, session, idle, clock)) {
+    if (ended->signal) {
+      say(fmt::format("ended by signal {} before the command was started; nothing is recorded",
+                      *ended->signal));
+    }
     ended->left_threads = !sampler.stop(kStopPatience);
     recorder->finish();
     return *ended;
@@ -230,7 +234,7 @@ Result<MonitorOutcome> run_in(const MonitorOptions& options,
   if (command.left_children) {
     say("processes of the command go on and are no longer measured (--wait-for-children waits)");
   }
-  finish_records(options,
+  finish_records(options.quiet || !session.exec_error().empty(),
                  plan,
                  finished_rank(options, plan, idle ? &*idle : nullptr, command, *recorder),
                  *recorder);

@@ -263,6 +263,7 @@ bool Sampler::Shared::open(std::size_t index, Nanoseconds& sample_period) {
   event.kind = opened ? SamplerEvent::Kind::kOpened : SamplerEvent::Kind::kFailed;
   event.devices.assign(sensor.devices().begin(), sensor.devices().end());
   event.notes.assign(sensor.notes().begin(), sensor.notes().end());
+  event.missing.assign(sensor.missing().begin(), sensor.missing().end());
   event.elsewhere = sensor.elsewhere();
   if (!opened) {
     event.error = opened.error().text();
@@ -493,9 +494,8 @@ bool Sampler::stop(Nanoseconds patience) {
     shared_->stop = true;
     shared_->wake_sources.notify_all();
     const auto now = std::chrono::steady_clock::now();
-    shared_->wake_owner.wait_until(lock, now + patience, [&] {
-      return shared_->all_awaited(&Shared::Source::ended);
-    });
+    shared_->wake_owner.wait_until(
+        lock, now + patience, [&] { return shared_->all_awaited(&Shared::Source::ended); });
     const Nanoseconds metrics_patience = std::min(patience, kMetricsStopPatience);
     ended = shared_->wake_owner.wait_until(lock, now + metrics_patience, [&] {
       return std::ranges::all_of(shared_->sources, &Shared::Source::ended);

@@ -28,6 +28,7 @@ struct SamplerEvent {
   std::string name;
   std::vector<Channel> channels;
   std::vector<std::string> notes;
+  std::vector<std::string> missing;  // Sensor::missing()
   std::vector<DeviceInfo> devices;
   std::vector<std::string> elsewhere;  // sources that another process of the launch reads
   Nanoseconds sample_period{0};

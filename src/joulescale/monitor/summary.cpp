@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "joulescale/monitor/summary.h"
 
+#include <string.h>
+
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -75,9 +77,11 @@ std::string totals(const EnergyRecord& energy) {
   }
   if (energy.estimated && energy.total_with_estimates) {
     fmt::format_to(out,
-                   "  total+est.  {:>12.3f} J  with ESTIMATES of {:.3f} J\n",
+                   "  total+est.  {:>12.3f} J  {}\n",
                    energy.total_with_estimates->value(),
-                   energy.estimated->value());
+                   energy.total
+                       ? fmt::format("with ESTIMATES of {:.3f} J", energy.estimated->value())
+                       : "ESTIMATED as a whole");
   }
   if (!energy.total && !energy.estimated) {
     text += "  energy not known: no source gave a value\n";
@@ -250,14 +254,73 @@ std::string metrics_lines(const std::vector<MetricRecord>& metrics) {
   return text;
 }
 
+/// "; exit status 3"; nothing for a command that succeeded.
+std::string end_text(const RunRecord& run) {
+  if (succeeded(run)) {
+    return "";
+  }
+  const auto failed = std::ranges::find_if(run.ranks, [](const RankRecord& rank) {
+    return rank.signal || rank.exit_status.value_or(0) != 0;
+  });
+  const std::string whose = run.ranks.size() > 1 && failed != run.ranks.end()
+                                ? fmt::format("rank {}: ", failed->rank)
+                                : "";
+  if (run.signal) {
+    const char* name = ::sigabbrev_np(*run.signal);
+    return fmt::format("; {}ended by signal {}{}",
+                       whose,
+                       *run.signal,
+                       name == nullptr ? "" : fmt::format(" (SIG{})", name));
+  }
+  return run.exit_status ? fmt::format("; {}exit status {}", whose, *run.exit_status)
+                         : "; how it ended is not known";
+}
+
+/// "2 and 5": the ranks that are not in the record; nothing where they are too many to name.
+std::string missing_ranks(const RunRecord& run) {
+  constexpr std::size_t kMostNamed = 8;
+  std::set<int> missing;
+  for (int rank = 0; rank < run.launch.expected_ranks.value_or(0); ++rank) {
+    missing.insert(rank);
+  }
+  for (const RankRecord& rank : run.ranks) {
+    missing.erase(rank.rank);
+  }
+  return missing.size() > kMostNamed ? "" : fmt::format(" (not: {})", fmt::join(missing, ", "));
+}
+
+/// Why the total lacks something that should be in it.
+std::string lack_lines(const RunRecord& run) {
+  std::string text;
+  const bool journal_lost =
+      std::ranges::find(run.source_notes, "journal", &SourceNote::source) != run.source_notes.end();
+  for (const SourceNote& note : run.source_notes) {
+    if (note.missing) {
+      text += fmt::format("  not measured: {}: {}\n", note.source, note.note);
+    } else if (note.source == "journal") {
+      text += fmt::format("  {}\n", note.note);
+    }
+  }
+  if (!run.energy.total && !journal_lost) {
+    const bool is_read = std::ranges::any_of(run.energy.components, [](const auto& component) {
+      return component.second.provenance != Provenance::kEstimated;
+    });
+    text += fmt::format("  {}: 'joulescale sensors' says why\n",
+                        is_read ? "no counter that counts in a total was read"
+                                : "no counter and no power value was read");
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string format_summary(const RunRecord& run, const std::string& directory) {
-  std::string text = fmt::format("joulescale: {:.3f} s on {} {}{}\n",
+  std::string text = fmt::format("joulescale: {:.3f} s on {} {}{}{}\n",
                                  run.duration.value(),
                                  run.devices.count,
                                  run.devices.kind == "gpu" ? "GPU" : "CPU rank",
-                                 run.devices.count == 1 ? "" : "s");
+                                 run.devices.count == 1 ? "" : "s",
+                                 end_text(run));
   text += components_table(run.energy);
   text += totals(run.energy);
   text += rates(run);
@@ -266,29 +329,17 @@ std::string format_summary(const RunRecord& run, const std::string& directory) {
     text += baseline_lines(*run.baseline);
   }
   text += metrics_lines(run.metrics);
-  if (std::ranges::find(run.flags, "shared_node") != run.flags.end()) {
-    text +=
-        "  whole node, not exclusive: other programs kept CPUs busy too; their energy is in it\n";
-  }
   const auto num_ranks = static_cast<int>(run.ranks.size());
   if (run.launch.expected_ranks.value_or(0) > num_ranks) {
-    text += fmt::format("  {} of {} ranks left a record; what the others used is not known\n",
+    text += fmt::format("  {} of {} ranks left a record{}; what the others used is not known\n",
                         num_ranks,
-                        *run.launch.expected_ranks);
+                        *run.launch.expected_ranks,
+                        missing_ranks(run));
   }
-  if (!run.flags.empty()) {
-    text += fmt::format("  flags: {}\n", fmt::join(run.flags, ", "));
+  for (const std::string& flag : run.flags) {
+    text += fmt::format("  flag        {}: {}\n", flag, flag_meaning(flag));
   }
-  bool journal_lost = false;
-  for (const SourceNote& note : run.source_notes) {
-    if (note.source == "journal") {
-      text += fmt::format("  {}\n", note.note);
-      journal_lost = true;
-    }
-  }
-  if (!journal_lost && std::ranges::find(run.flags, "no_sensor") != run.flags.end()) {
-    text += "  no counter and no power value was read: 'joulescale sensors' says why\n";
-  }
+  text += lack_lines(run);
   text += fmt::format("  record: {}\n", directory);
   return text;
 }

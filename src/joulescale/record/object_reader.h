@@ -28,6 +28,7 @@ class ObjectReader {
 
   void get(const char* key, std::string& out) { get_if(key, &Json::is_string, "a string", out); }
   void get(const char* key, double& out) { get_if(key, &Json::is_number, "a number", out); }
+  void get(const char* key, bool& out) { get_if(key, &Json::is_boolean, "true or false", out); }
   void get(const char* key, std::int64_t& out) { get_integer(key, out); }
   void get(const char* key, std::uint64_t& out) { get_integer(key, out); }
   void get(const char* key, int& out) {

@@ -198,6 +198,7 @@ void read_measurement(ObjectReader& reader, RunRecord& run) {
     entry.get("source", note.source);
     entry.get("node", note.node);
     entry.get("note", note.note);
+    entry.get("missing", note.missing);
   });
   reader.each_element("metrics",
                       [&](ObjectReader& entry) { run.metrics.push_back(read_metric(entry)); });

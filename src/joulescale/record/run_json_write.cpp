@@ -286,6 +286,9 @@ Json write_run(const RunRecord& run) {
     put(entry, "source", note.source);
     put(entry, "node", note.node);
     put(entry, "note", note.note);
+    if (note.missing) {
+      entry["missing"] = true;
+    }
     source_notes.push_back(std::move(entry));
   }
   put_object(object, "source_notes", std::move(source_notes));

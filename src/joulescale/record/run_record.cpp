@@ -1,9 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "joulescale/record/run_record.h"
 
+#include <algorithm>
+#include <array>
+
 #include "joulescale/base/text.h"
 
 namespace joulescale {
+namespace {
+
+struct FlagMeaning {
+  std::string_view flag;
+  std::string_view meaning;
+};
+
+/// The flags of docs/run.schema.json.
+constexpr std::array<FlagMeaning, 16> kFlagMeanings = {{
+    {"device_lost", "a device stopped answering; its energy from then on is not known"},
+    {"counter_reset", "a counter started anew; the energy of that moment is in the uncertainty"},
+    {"wrap_ambiguous", "a counter may have gone round more often than was seen"},
+    {"counter_power_disagree", "the energy counter and the integrated power differ"},
+    {"late_start", "a source came after the command had started"},
+    {"clock_step", "the wall clock was set during the run"},
+    {"suspend", "the machine slept during the run"},
+    {"gap", "a source gave no value, or a counter stood still, for a second or more"},
+    {"shared_node",
+     "whole node, not exclusive: other programs kept CPUs busy, their energy is in it"},
+    {"launcher_wrapped", "the command is a launcher: other nodes are not measured"},
+    {"recovered", "the record was finished after the monitor had been killed"},
+    {"no_sensor", "an energy source that should count could not be read"},
+    {"disk_full", "the journal could not be written to its end"},
+    {"mig_parent", "energy is that of the whole GPU, of which the run had a part"},
+    {"devices_not_visible", "GPUs that the command could not see were measured too"},
+    {"duplicate_source", "a source was read twice and counted once"},
+}};
+
+}  // namespace
+
+std::string_view flag_meaning(std::string_view flag) {
+  const auto* const found = std::ranges::find(kFlagMeanings, flag, &FlagMeaning::flag);
+  return found == kFlagMeanings.end() ? "" : found->meaning;
+}
 
 std::string_view provenance_name(Provenance provenance) {
   switch (provenance) {

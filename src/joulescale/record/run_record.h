@@ -135,6 +135,7 @@ struct SourceNote {
   std::string source;  // "nvml"
   std::string node;    // as in ranks
   std::string note;
+  bool missing = false;  // it is there, should count in the total, and gave nothing
 
   auto operator<=>(const SourceNote&) const = default;
 };
@@ -244,6 +245,9 @@ struct RunRecord {
   std::optional<StudyRecord> study;
   std::optional<SchedulerRecord> scheduler;
 };
+
+/// What one of RunRecord::flags says, in a few words; empty for an unknown one.
+std::string_view flag_meaning(std::string_view flag);
 
 /// Ended with status 0 and by no signal.
 bool succeeded(const RunRecord& run);

@@ -63,7 +63,7 @@ std::string flag_note(const StudyReport& report) {
   for (const RunRecord& run : report.runs) {
     if (succeeded(run)) {
       for (const std::string& flag : std::set<std::string>(run.flags.begin(), run.flags.end())) {
-        num_runs[flag] += flag == "no_sensor" ? 0 : 1;
+        num_runs[flag] += flag == "no_sensor" && !run.energy.total ? 0 : 1;
       }
     }
   }

@@ -56,40 +56,6 @@ std::string status_of(const RunRecord& run) {
   return status;
 }
 
-struct FlagMeaning {
-  std::string_view flag;
-  std::string_view meaning;
-};
-
-/// The flags of a run record (docs/run.schema.json).
-constexpr std::array<FlagMeaning, 16> kFlagMeanings = {{
-    {"device_lost", "a device stopped answering during the run"},
-    {"counter_reset", "a counter started again from zero; energy over the reset is missing"},
-    {"wrap_ambiguous", "a counter may have wrapped more than once between two readings"},
-    {"counter_power_disagree", "the energy counter and the integrated power differ"},
-    {"late_start", "a source came after the command had started"},
-    {"clock_step", "the wall clock was set during the run"},
-    {"suspend", "the machine slept during the run"},
-    {"gap", "readings were missed for longer than a period"},
-    {"shared_node", "other jobs ran on the node; its energy is not the run's alone"},
-    {"launcher_wrapped", "the command is a launcher: nodes other than this one are not measured"},
-    {"recovered", "the record was finished after the run had been killed"},
-    {"no_sensor", "no energy counter could be read"},
-    {"disk_full", "the journal could not be written to its end"},
-    {"mig_parent", "energy is that of the whole GPU, of which the run had a part"},
-    {"devices_not_visible", "devices of the run could not be opened"},
-    {"duplicate_source", "a source was sampled twice and counted once"},
-}};
-
-std::string_view meaning_of(std::string_view flag) {
-  for (const FlagMeaning& entry : kFlagMeanings) {
-    if (entry.flag == flag) {
-      return entry.meaning;
-    }
-  }
-  return "";
-}
-
 }  // namespace
 
 Table run_table(const StudyReport& report) {
@@ -159,7 +125,7 @@ Table flag_table(const StudyReport& report) {
                    {"runs", "runs", "", ColumnKind::kNumber},
                    {"meaning", "meaning", "", ColumnKind::kText}};
   for (const auto& [flag, count] : num_runs) {
-    table.rows.push_back({flag, count, std::string(meaning_of(flag))});
+    table.rows.push_back({flag, count, std::string(flag_meaning(flag))});
   }
   return table;
 }

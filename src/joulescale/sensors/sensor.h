@@ -167,6 +167,9 @@ class Sensor {
   virtual std::span<const Channel> channels() const = 0;
   /// What a user should know about the source: zones left out and why.
   virtual std::span<const std::string> notes() const = 0;
+  /// Sources that are there and should count in a node's total, and give nothing: a note each, with
+  /// the remedy where one is known. Not in notes().
+  virtual std::span<const std::string> missing() const { return {}; }
   /// The GPUs of the node, as found by open().
   virtual std::span<const DeviceInfo> devices() const { return {}; }
   /// The source is not asked more often than this while it is sampled.

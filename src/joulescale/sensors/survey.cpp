@@ -66,7 +66,8 @@ SourceSurvey survey_source(Sensor& sensor, Clock& clock, Nanoseconds watch) {
     survey.reason = opened.error().text();
   }
   survey.channels.assign(sensor.channels().begin(), sensor.channels().end());
-  survey.notes.assign(sensor.notes().begin(), sensor.notes().end());
+  survey.notes.assign(sensor.missing().begin(), sensor.missing().end());
+  survey.notes.insert(survey.notes.end(), sensor.notes().begin(), sensor.notes().end());
   std::erase_if(survey.notes, [&](const std::string& note) {  // the reason may be made of them
     return survey.reason.find(note) != std::string::npos;
   });

@@ -70,7 +70,7 @@ TEST_F(MonitorStatus, SummaryGoesToStandardErrorAndNamesEstimates) {
   EXPECT_EQ(program.out(), "hi\n");
   EXPECT_THAT(program.err(), HasSubstr("record: " + run_directory().native()));
   EXPECT_THAT(program.err(), HasSubstr("estimated"));
-  EXPECT_THAT(program.err(), HasSubstr("ESTIMATES"));
+  EXPECT_THAT(program.err(), HasSubstr("ESTIMATED as a whole"));
 }
 
 TEST_F(MonitorStatus, AStandardErrorThatNobodyReadsChangesNothing) {
@@ -305,7 +305,13 @@ TEST_F(MonitorUsage, MistakesAreOneLineAndStatus2) {
       {{"monitor", "--study", "/nonexistent", "--", "true"}, "--study"},
       {{"monitor", "--rat", "3", "--", "true"}, "unknown option '--rat'; did you mean --rate?"},
       {{"monitor", "--rat=3", "--", "true"}, "unknown option '--rat'; did you mean --rate?"},
-      {{"monitor", "python3", "-c", "print(1)"}, "the command's own line stands behind --"},
+      {{"monitor", "--rat", "3", "true", "--rate", "5"}, "unknown option '--rat'"},
+      {{"monitor", "--rate", "3", "--rate", "4", "--", "true"}, "'--rate' is given more than once"},
+      {{"monitor", "--journal-budget"}, "option '--journal-budget' has no value"},
+      {{"monitor", "--devices", "x", "--", "true"}, "'x' is not allowed; allowed: visible, all"},
+      {{"sensors", "--root", "/nonexistent"}, "'/nonexistent' is no directory"},
+      {{"monitor", "-o", "", "--", "true"}, "option '-o' has an empty value"},
+      {{"monitor", "--launch-id", "", "--", "true"}, "option '--launch-id' has an empty value"},
       {{"monitor", "--cpu-thread-watts", "0", "--", "true"}, "0.001"},
       {{"launch", "--ranks", "1"}, "no program given"},
       {{"sweep", "rum", "x"}, "unknown command 'rum' (commands: plan, run, status)"},

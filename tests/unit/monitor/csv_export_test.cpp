@@ -33,7 +33,7 @@ class CsvExport : public ::testing::Test {
  protected:
   CsvExport() {
     std::filesystem::create_directories(node_.path);
-    EXPECT_TRUE(write_file_atomic(RunDirectory{run_.path()}.launch_file(), "{}").ok());
+    EXPECT_TRUE(write_file_atomic(RunDirectory{run_.path()}.launch_file(), format_launch({})).ok());
   }
 
   /// 100 W on a counter that goes round, 50 W of power, and a temperature with a gap.

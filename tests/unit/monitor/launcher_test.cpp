@@ -1,13 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "joulescale/monitor/launcher.h"
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace joulescale {
 namespace {
+
+using ::testing::HasSubstr;
+
+/// Of an environment that has no error.
+std::optional<LauncherRank> rank_of(const EnvironmentMap& environment) {
+  auto found = detect_launcher(environment);
+  EXPECT_TRUE(found) << found.error().text();
+  return found ? std::move(found).value() : std::nullopt;
+}
 
 EnvironmentMap with(EnvironmentMap environment, const EnvironmentMap& more) {
   environment.insert(more.begin(), more.end());
@@ -80,7 +92,7 @@ TEST(Launcher, RankWorldSizeAndKeyOfEachLauncher) {
       {"a rank by hand", {{"RANK", "0"}, {"WORLD_SIZE", "1"}}, "unknown", 0, 1, ""},
   };
   for (const Case& expected : cases) {
-    const auto found = detect_launcher(expected.environment);
+    const auto found = rank_of(expected.environment);
     ASSERT_TRUE(found.has_value()) << expected.what;
     EXPECT_EQ(found->launcher, expected.launcher) << expected.what;
     EXPECT_EQ(found->rank, expected.rank) << expected.what;
@@ -96,20 +108,31 @@ TEST(Launcher, OfTwoThatAreNestedTheInnerOneCounts) {
                                 {"TORCHELASTIC_RUN_ID", ""},
                                 {"SLURM_JOB_ID", "5"},
                                 {"SLURM_STEP_ID", "0"}};
-  EXPECT_EQ(detect_launcher(environment)->launcher, "joulescale");
-  EXPECT_EQ(detect_launcher(environment)->key, "launch-7-8:slurm-5");
+  EXPECT_EQ(rank_of(environment)->launcher, "joulescale");
+  EXPECT_EQ(rank_of(environment)->key, "launch-7-8:slurm-5");
   environment["TORCHELASTIC_RUN_ID"] = "r";
-  EXPECT_EQ(detect_launcher(environment)->launcher, "torchrun");
+  EXPECT_EQ(rank_of(environment)->launcher, "torchrun");
 }
 
 TEST(Launcher, ProcessesThatAreNoRanks) {
-  EXPECT_FALSE(detect_launcher({}));
-  EXPECT_FALSE(
-      detect_launcher({{"SLURM_JOB_ID", "7"}, {"SLURM_NTASKS", "8"}, {"SLURM_PROCID", "0"}}))
+  EXPECT_FALSE(rank_of({}));
+  EXPECT_FALSE(rank_of({{"SLURM_JOB_ID", "7"}, {"SLURM_NTASKS", "8"}, {"SLURM_PROCID", "0"}}))
       << "a batch script";
-  for (const char* wrong : {"", "many", "-1", "2", "99999999999999999999"}) {
-    EXPECT_FALSE(detect_launcher({{"RANK", wrong}, {"WORLD_SIZE", "2"}})) << wrong;
+  EXPECT_FALSE(rank_of({{"RANK", ""}, {"WORLD_SIZE", "2"}})) << "a batch script's WORLD_SIZE";
+}
+
+TEST(Launcher, ARankThatIsNoneIsAnErrorNotARunOfItsOwn) {
+  for (const char* wrong : {"many", "-1", "2", "99999999999999999999", "\xff"}) {
+    const auto found = detect_launcher({{"RANK", wrong}, {"WORLD_SIZE", "2"}});
+    ASSERT_FALSE(found) << wrong;
+    EXPECT_EQ(found.error().code(), ErrorCode::kInvalidArgument);
+    EXPECT_THAT(found.error().text(), HasSubstr("is no rank of WORLD_SIZE='2'"));
   }
+  EXPECT_FALSE(detect_launcher({{"RANK", "0"}, {"WORLD_SIZE", "few"}}));
+  const auto alone = detect_launcher({{"RANK", "1"}});
+  ASSERT_FALSE(alone);
+  EXPECT_THAT(alone.error().text(), HasSubstr("WORLD_SIZE is not"));
+  EXPECT_EQ(rank_of(with({{"RANK", "1"}}, kStep))->rank, 3) << "Slurm tells both";
 }
 
 TEST(Launcher, KnowsCommandsThatAreLaunchers) {

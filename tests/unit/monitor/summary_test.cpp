@@ -55,10 +55,41 @@ TEST(Summary, SaysWhichRanksLeftNoRecord) {
   run.ranks = {{0, "n", 0, {}, Seconds(1.0)}, {2, "n", 0, {}, Seconds(1.0)}};
   EXPECT_THAT(format_summary(run, "DIR"), Not(HasSubstr("left a record")));
   run.launch.expected_ranks = 4;
-  EXPECT_THAT(format_summary(run, "DIR"),
-              HasSubstr("2 of 4 ranks left a record; what the others used is not known\n"));
+  EXPECT_THAT(
+      format_summary(run, "DIR"),
+      HasSubstr("2 of 4 ranks left a record (not: 1, 3); what the others used is not known\n"));
   run.launch.expected_ranks = 2;
   EXPECT_THAT(format_summary(run, "DIR"), Not(HasSubstr("left a record")));
+}
+
+TEST(Summary, SaysHowTheCommandEnded) {
+  RunRecord run = gpu_run();
+  run.exit_status = 0;
+  EXPECT_THAT(format_summary(run, "DIR"), HasSubstr(" on 4 GPUs\n"));
+  run.exit_status = 3;
+  EXPECT_THAT(format_summary(run, "DIR"), HasSubstr(" on 4 GPUs; exit status 3\n"));
+  run.ranks = {{0, "n", 0, {}, Seconds(1.0)}, {1, "n", {}, 15, Seconds(1.0)}};
+  run.exit_status.reset();
+  run.signal = 15;
+  EXPECT_THAT(format_summary(run, "DIR"), HasSubstr("; rank 1: ended by signal 15 (SIGTERM)\n"));
+  run.signal.reset();
+  EXPECT_THAT(format_summary(run, "DIR"), HasSubstr("; how it ended is not known\n"));
+}
+
+TEST(Summary, SaysWhatTheTotalLacksAndWhatFlagsMean) {
+  RunRecord run = gpu_run();
+  run.source_notes = {{"powercap", "n", "zone 1: permission denied; chmod it", true},
+                      {"perf", "n", "only to know", false}};
+  run.flags = {"no_sensor", "gap"};
+  const std::string text = format_summary(run, "DIR");
+  EXPECT_THAT(text, HasSubstr("  not measured: powercap: zone 1: permission denied; chmod it\n"));
+  EXPECT_THAT(text, Not(HasSubstr("only to know")));
+  EXPECT_THAT(text, Not(HasSubstr("says why")));
+  EXPECT_THAT(text, HasSubstr("  flag        gap: a source gave no value, or a counter stood"));
+  run.energy.total.reset();
+  EXPECT_THAT(format_summary(run, "DIR"), HasSubstr("no counter that counts in a total was read"));
+  run.energy.components.clear();
+  EXPECT_THAT(format_summary(run, "DIR"), HasSubstr("no counter and no power value was read"));
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ using ::testing::ElementsAre;
 using testing::FakeClock;
 using ::testing::HasSubstr;
 using testing::PowercapTree;
+using ::testing::UnorderedElementsAre;
 
 std::vector<std::string> channel_names(const Sensor& sensor) {
   std::vector<std::string> names;
@@ -98,17 +99,23 @@ TEST(PowercapSensor, FindsNestedZonesOnce) {
   EXPECT_THAT(channel_names(sensor), ElementsAre("powercap/package-0", "powercap/package-0/dram"));
 }
 
-TEST(PowercapSensor, UnreadableZoneIsLeftOutWithAReason) {
+TEST(PowercapSensor, OfPackagesAllAreReadOrNone) {
   PowercapTree tree;
   tree.add_zone("intel-rapl:0", "package-0", 100);
+  tree.add_zone("intel-rapl:0/intel-rapl:0:0", "dram", 7);
   tree.add_zone("intel-rapl:1", "package-1", 100);
   tree.make_unreadable("intel-rapl:1", "energy_uj");
   FakeClock clock;
   PowercapSensor sensor(tree.root(), clock);
   ASSERT_TRUE(sensor.open().ok());
-  EXPECT_THAT(channel_names(sensor), ElementsAre("powercap/package-0"));
-  EXPECT_THAT(sensor.notes(), Contains(HasSubstr("intel-rapl:1")));
+  EXPECT_THAT(channel_names(sensor), ElementsAre("powercap/package-0/dram"));
+  EXPECT_THAT(
+      sensor.missing(),
+      UnorderedElementsAre(HasSubstr("zone intel-rapl:1 ('package-1'): energy_uj cannot be read"),
+                           HasSubstr("zone intel-rapl:0 ('package-0'): left out")));
+  EXPECT_TRUE(sensor.notes().empty());
   tree.make_unreadable("intel-rapl:0", "energy_uj");
+  tree.make_unreadable("intel-rapl:0/intel-rapl:0:0", "energy_uj");
   const auto none = sensor.open();
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.error().code(), ErrorCode::kPermission);

@@ -31,10 +31,11 @@ std::vector<std::string> mig_uuids(const NvmlFunctions& nvml, NvmlDevice device)
   return uuids;
 }
 
-NvmlGpu gpu_at(const NvmlFunctions& nvml, unsigned index, std::vector<std::string>& notes) {
+/// `code`: why it cannot be opened, where `device` stays empty.
+NvmlGpu gpu_at(const NvmlFunctions& nvml, unsigned index, NvmlReturn& code) {
   NvmlGpu gpu;
   gpu.info.measured = false;
-  const NvmlReturn code = nvml.device_by_index(index, &gpu.device);
+  code = nvml.device_by_index(index, &gpu.device);
   if (code == kNvmlSuccess) {
     gpu.info.uuid = nvml_text(
         [&](char* text, unsigned size) { return nvml.device_uuid(gpu.device, text, size); });
@@ -44,7 +45,6 @@ NvmlGpu gpu_at(const NvmlFunctions& nvml, unsigned index, std::vector<std::strin
     }
   }
   if (gpu.info.uuid.empty()) {
-    notes.push_back(fmt::format("GPU {} skipped: it cannot be opened (code {})", index, code));
     gpu.device = nullptr;
   }
   return gpu;
@@ -54,7 +54,8 @@ NvmlGpu gpu_at(const NvmlFunctions& nvml, unsigned index, std::vector<std::strin
 
 Result<std::vector<NvmlGpu>> find_nvml_gpus(const NvmlFunctions& nvml,
                                             const std::optional<std::string>& cuda_visible_devices,
-                                            std::vector<std::string>& notes) {
+                                            std::vector<std::string>& notes,
+                                            std::vector<std::string>& missing) {
   unsigned count = 0;
   if (const NvmlReturn code = nvml.device_count(&count); code != kNvmlSuccess) {
     return Error(ErrorCode::kUnavailable,
@@ -62,11 +63,12 @@ Result<std::vector<NvmlGpu>> find_nvml_gpus(const NvmlFunctions& nvml,
   }
   const std::string driver = nvml.driver_version == nullptr ? "" : nvml_text(nvml.driver_version);
   std::vector<NvmlGpu> gpus;
+  std::vector<NvmlReturn> codes(count, kNvmlSuccess);
   std::vector<GpuIdentity> identities;
   for (unsigned i = 0; i < count; ++i) {
     // One that cannot be opened keeps its place until the selection is made, so that indices mean
     // the same GPUs as elsewhere.
-    NvmlGpu& gpu = gpus.emplace_back(gpu_at(nvml, i, notes));
+    NvmlGpu& gpu = gpus.emplace_back(gpu_at(nvml, i, codes[i]));
     gpu.info.driver = driver;
     auto& identity = identities.emplace_back(GpuIdentity{gpu.info.uuid, {}});
     if (gpu.device != nullptr) {
@@ -80,6 +82,10 @@ Result<std::vector<NvmlGpu>> find_nvml_gpus(const NvmlFunctions& nvml,
   }
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     gpus[i].info.visible = std::ranges::find(visible.indices, i) != visible.indices.end();
+    if (gpus[i].device == nullptr) {
+      (gpus[i].info.visible ? missing : notes)
+          .push_back(fmt::format("GPU {} cannot be opened (code {})", i, codes[i]));
+    }
   }
   std::erase_if(gpus, [](const NvmlGpu& gpu) { return gpu.device == nullptr; });
   return gpus;

@@ -16,10 +16,12 @@ struct NvmlGpu {
   DeviceInfo info;  // `measured` is not set
 };
 
-/// Those that can be opened, in NVML's order. What a user should know is added to `notes`.
+/// Those that can be opened, in NVML's order. What a user should know is added to `notes`,
+/// and to `missing` the GPUs that the command may use and nobody can open.
 /// `cuda_visible_devices`: absent where the variable is not set.
 Result<std::vector<NvmlGpu>> find_nvml_gpus(const NvmlFunctions& nvml,
                                             const std::optional<std::string>& cuda_visible_devices,
-                                            std::vector<std::string>& notes);
+                                            std::vector<std::string>& notes,
+                                            std::vector<std::string>& missing);
 
 }  // namespace joulescale

@@ -96,7 +96,7 @@ NvmlMetricsSensor::NvmlMetricsSensor(NvmlOptions options, Clock& clock)
 Result<void> NvmlMetricsSensor::open() {
   close();
   JOULESCALE_TRY_ASSIGN(library_, NvmlLibrary::load(options_.library));
-  auto gpus = find_nvml_gpus(library_->functions(), options_.cuda_visible_devices, notes_);
+  auto gpus = find_nvml_gpus(library_->functions(), options_.cuda_visible_devices, notes_, notes_);
   if (!gpus) {
     library_.reset();
     return std::move(gpus).error();

@@ -53,7 +53,9 @@ Result<void> NvmlSensor::open() {
   if (!elsewhere().empty()) {
     return {};
   }
-  const std::string reasons = fmt::format("{}", fmt::join(notes_, "; "));
+  std::vector<std::string> all = missing_;
+  all.insert(all.end(), notes_.begin(), notes_.end());
+  const std::string reasons = fmt::format("{}", fmt::join(all, "; "));
   if (devices_.empty()) {
     return Error(ErrorCode::kUnavailable, "the NVIDIA driver lists no GPU");
   }
@@ -66,7 +68,7 @@ Result<void> NvmlSensor::open() {
 Result<void> NvmlSensor::find_devices() {
   JOULESCALE_TRY_ASSIGN(
       std::vector<NvmlGpu> gpus,
-      find_nvml_gpus(library_->functions(), options_.cuda_visible_devices, notes_));
+      find_nvml_gpus(library_->functions(), options_.cuda_visible_devices, notes_, missing_));
   for (NvmlGpu& gpu : gpus) {
     if ((gpu.info.visible || options_.all_devices) && may_read(gpu.info.uuid)) {
       add_channels(gpu);
@@ -78,22 +80,26 @@ Result<void> NvmlSensor::find_devices() {
 
 void NvmlSensor::add_channels(NvmlGpu& gpu) {
   std::uint64_t energy_mj = 0;
-  if (const NvmlReturn code = read_energy(library_->functions(), gpu.device, energy_mj);
-      code == kNvmlSuccess) {
+  const NvmlReturn energy_code = read_energy(library_->functions(), gpu.device, energy_mj);
+  if (energy_code == kNvmlSuccess) {
     Channel& channel = add_channel(gpu, "energy", std::nullopt);
     channel.quantity = Quantity::kEnergy;
     channel.behavior = Behavior::kCounter;
     channel.unit = RawUnit::kMillijoule;
     channel.provenance = Provenance::kMeasured;
-  } else {
-    notes_.push_back(fmt::format("{} gives no total energy (code {})", gpu.info.uuid, code));
   }
-  NvmlReturn code = kNvmlSuccess;
-  const auto power = find_power(gpu.device, kNvmlScopeGpu, code);
+  NvmlReturn power_code = kNvmlSuccess;
+  const auto power = find_power(gpu.device, kNvmlScopeGpu, power_code);
   if (power) {
     add_channel(gpu, power_kind_name(power->kind()), power);
-  } else {
-    notes_.push_back(fmt::format("{} gives no power (code {})", gpu.info.uuid, code));
+  }
+  // Which of the two is there decides whether its energy is known.
+  std::vector<std::string>& notes = energy_code == kNvmlSuccess || power ? notes_ : missing_;
+  if (energy_code != kNvmlSuccess) {
+    notes.push_back(fmt::format("{} gives no total energy (code {})", gpu.info.uuid, energy_code));
+  }
+  if (!power) {
+    notes.push_back(fmt::format("{} gives no power (code {})", gpu.info.uuid, power_code));
   }
   add_module_channel(gpu, power);
   if (gpu.info.mig && gpu.info.measured) {
@@ -182,6 +188,7 @@ void NvmlSensor::close() noexcept {
   sources_.clear();
   devices_.clear();
   notes_.clear();
+  missing_.clear();
   library_.reset();
 }
 

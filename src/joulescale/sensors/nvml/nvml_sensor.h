@@ -32,6 +32,7 @@ class NvmlSensor final : public Sensor {
   Result<void> open() override;
   std::span<const Channel> channels() const override { return channels_; }
   std::span<const std::string> notes() const override { return notes_; }
+  std::span<const std::string> missing() const override { return missing_; }
   std::span<const DeviceInfo> devices() const override { return devices_; }
   /// Faster polling makes some drivers answer with zeros or "not supported".
   Nanoseconds min_read_period() const override {
@@ -62,6 +63,7 @@ class NvmlSensor final : public Sensor {
   std::vector<Channel> channels_;
   std::vector<DeviceInfo> devices_;
   std::vector<std::string> notes_;
+  std::vector<std::string> missing_;
 };
 
 }  // namespace joulescale

@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -75,10 +76,9 @@ std::string how_to_get_zones(const std::filesystem::path& root) {
          "none unless its host passes them on: measure on the host";
 }
 
+bool is_refusal(int error) { return error == EACCES || error == EPERM; }
+
 std::string reason_of(int error) {
-  if (error == EACCES || error == EPERM) {
-    return "permission denied";
-  }
   if (error == EBADMSG) {
     return "energy_uj holds no number";
   }
@@ -133,12 +133,12 @@ Result<void> PowercapSensor::open() {
   }
   drop_unreadable_zones();
   if (zones_.empty()) {
-    const auto folder = root_ / "sys/class/powercap";
+    std::vector<std::string> reasons = missing_;
+    reasons.insert(reasons.end(), notes_.begin(), notes_.end());
     return Error(ErrorCode::kPermission,
-                 fmt::format("no RAPL zone in '{}' is readable: {}; {}",
-                             folder.native(),
-                             fmt::join(notes_, "; "),
-                             how_to_permit(folder)));
+                 fmt::format("no RAPL zone in '{}' is readable: {}",
+                             (root_ / "sys/class/powercap").native(),
+                             fmt::join(reasons, "; ")));
   }
   if (!may_read("powercap")) {
     return {};
@@ -150,14 +150,45 @@ Result<void> PowercapSensor::open() {
 
 std::optional<TickWatch> PowercapSensor::tick_watch() const { return kRaplTickWatch; }
 
+/// Of a domain that counts all zones stay or none: a package that is left out would look like an
+/// idle one.
 void PowercapSensor::drop_unreadable_zones() {
-  std::erase_if(zones_, [&](const PowercapZone& zone) {
+  std::set<Domain> incomplete;
+  std::vector<std::string> forbidden;
+  const auto is_unreadable = [&](const PowercapZone& zone) {
     const EnergyText text = read_energy(zone.energy_file);
-    if (!text.value) {
-      notes_.push_back(
-          fmt::format("zone {} ('{}'): {}", zone.id, zone.full_name, reason_of(text.error)));
+    if (text.value) {
+      return false;
     }
-    return !text.value;
+    if (is_counted(zone.domain)) {
+      incomplete.insert(zone.domain);
+    }
+    const std::string id = fmt::format("zone {} ('{}')", zone.id, zone.full_name);
+    if (is_refusal(text.error)) {
+      forbidden.push_back(id);
+    } else {
+      (is_counted(zone.domain) ? missing_ : notes_)
+          .push_back(fmt::format("{}: {}", id, reason_of(text.error)));
+    }
+    return true;
+  };
+  std::erase_if(zones_, is_unreadable);
+  if (!forbidden.empty()) {
+    (incomplete.empty() ? notes_ : missing_)
+        .push_back(fmt::format("{}: permission denied; {}",
+                               fmt::join(forbidden, ", "),
+                               how_to_permit(root_ / "sys/class/powercap")));
+  }
+  std::erase_if(zones_, [&](const PowercapZone& zone) {
+    const bool is_dropped = incomplete.contains(zone.domain);
+    if (is_dropped) {
+      missing_.push_back(
+          fmt::format("zone {} ('{}'): left out, since others of its kind cannot be "
+                      "read",
+                      zone.id,
+                      zone.full_name));
+    }
+    return is_dropped;
   });
 }
 
@@ -217,6 +248,7 @@ void PowercapSensor::close() noexcept {
   energy_files_.clear();
   channels_.clear();
   notes_.clear();
+  missing_.clear();
 }
 
 }  // namespace joulescale

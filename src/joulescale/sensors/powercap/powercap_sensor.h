@@ -19,6 +19,7 @@ class PowercapSensor final : public Sensor {
   Result<void> open() override;
   std::span<const Channel> channels() const override { return channels_; }
   std::span<const std::string> notes() const override { return notes_; }
+  std::span<const std::string> missing() const override { return missing_; }
   std::optional<TickWatch> tick_watch() const override;
   /// A zone that was removed gives no value, one that was made anew (module reload) its new one.
   void read(std::span<RawReading> out) noexcept override;
@@ -35,6 +36,7 @@ class PowercapSensor final : public Sensor {
   std::vector<KeptFile> energy_files_;  // of the zones
   std::vector<Channel> channels_;
   std::vector<std::string> notes_;
+  std::vector<std::string> missing_;
 };
 
 }  // namespace joulescale
