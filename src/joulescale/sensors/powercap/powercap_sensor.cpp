@@ -17,6 +17,8 @@ namespace {
 constexpr Watts kLeastPlausiblePower{1000.0};
 constexpr int kMirrorRounds = 8;
 constexpr int kMostMirrorMisses = 3;  // a counter may be read just as it goes round
+constexpr int kMostRetries = 3;
+constexpr Nanoseconds kRetryPause = std::chrono::milliseconds(5);
 constexpr Nanoseconds kMirrorPause = std::chrono::milliseconds(10);
 
 /// The counter, or the errno of the failure (EBADMSG for text that is no number).
@@ -38,6 +40,18 @@ EnergyText read_energy(KeptFile& file, Nanoseconds now) noexcept {
 EnergyText read_energy(const std::filesystem::path& path) {
   KeptFile file(path);
   return read_energy(file, Nanoseconds(0));
+}
+
+bool is_refusal(int error) { return error == EACCES || error == EPERM; }
+
+/// A failure that passes must not cost the whole run.
+EnergyText read_energy_patiently(const std::filesystem::path& path, Clock& clock) {
+  EnergyText text = read_energy(path);
+  for (int again = 0; again < kMostRetries && !text.value && !is_refusal(text.error); ++again) {
+    clock.sleep_until(clock.monotonic_now() + kRetryPause);
+    text = read_energy(path);
+  }
+  return text;
 }
 
 /// Files of the powercap class are for root only since Linux 5.10 (CVE-2020-8694).
@@ -75,8 +89,6 @@ std::string how_to_get_zones(const std::filesystem::path& root) {
   return "run 'modprobe intel_rapl_msr' as root (it serves Intel and AMD); a virtual machine has "
          "none unless its host passes them on: measure on the host";
 }
-
-bool is_refusal(int error) { return error == EACCES || error == EPERM; }
 
 std::string reason_of(int error) {
   if (error == EBADMSG) {
@@ -156,7 +168,7 @@ void PowercapSensor::drop_unreadable_zones() {
   std::set<Domain> incomplete;
   std::vector<std::string> forbidden;
   const auto is_unreadable = [&](const PowercapZone& zone) {
-    const EnergyText text = read_energy(zone.energy_file);
+    const EnergyText text = read_energy_patiently(zone.energy_file, clock_);
     if (text.value) {
       return false;
     }
