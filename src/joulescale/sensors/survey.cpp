@@ -25,6 +25,7 @@ struct Slot {
   std::mutex mutex;
   std::condition_variable answered;
   std::optional<SourceSurvey> survey;
+  std::thread thread;
 };
 
 bool lacks_period(const Channel& channel) {
@@ -88,13 +89,13 @@ Survey survey_sources(std::vector<std::unique_ptr<Sensor>> sensors,
     slot->name = sensor->name();
     slot->sensor = std::move(sensor);
     try {
-      std::thread([slot, &clock, watch = limits.watch] {
+      slot->thread = std::thread([slot, &clock, watch = limits.watch] {
         SourceSurvey survey = survey_source(*slot->sensor, clock, watch);
         slot->sensor.reset();
         const std::lock_guard lock(slot->mutex);
         slot->survey = std::move(survey);
         slot->answered.notify_all();
-      }).detach();
+      });
     } catch (const std::system_error&) {  // no more threads
       slot->survey = survey_source(*slot->sensor, clock, limits.watch);
     }
@@ -104,8 +105,13 @@ Survey survey_sources(std::vector<std::unique_ptr<Sensor>> sensors,
     std::unique_lock lock(slot->mutex);
     if (slot->answered.wait_until(lock, deadline, [&] { return slot->survey.has_value(); })) {
       result.sources.push_back(std::move(*slot->survey));
+      lock.unlock();
+      if (slot->thread.joinable()) {
+        slot->thread.join();
+      }
       continue;
     }
+    slot->thread.detach();
     result.left_threads = true;
     SourceSurvey& silent = result.sources.emplace_back();
     silent.name = slot->name;
