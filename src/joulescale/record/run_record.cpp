@@ -27,7 +27,7 @@ constexpr std::array<FlagMeaning, 16> kFlagMeanings = {{
     {"shared_node",
      "whole node, not exclusive: other programs kept CPUs busy, their energy is in it"},
     {"launcher_wrapped", "the command is a launcher: other nodes are not measured"},
-    {"recovered", "the record was finished after the monitor had been killed"},
+    {"recovered", "finished afterwards: a monitor was killed, or ranks did not come"},
     {"no_sensor", "an energy source that should count could not be read"},
     {"disk_full", "the journal could not be written to its end"},
     {"mig_parent", "energy is that of the whole GPU, of which the run had a part"},
