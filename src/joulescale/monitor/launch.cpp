@@ -320,7 +320,8 @@ Result<JoinedLaunch> join_launch(const fs::path& wanted,
   constexpr int kMostTries = 1'000'000;
   std::error_code error;
   if (!wanted.empty()) {
-    JoinedLaunch joined{.directory = {lasting_path(wanted)}};
+    JoinedLaunch joined;
+    joined.directory.path = lasting_path(wanted);
     JOULESCALE_TRY_ASSIGN(const std::string refusal, try_join(mine, rank, joined));
     if (!refusal.empty()) {
       return cannot_use(wanted, refusal);
@@ -334,7 +335,8 @@ Result<JoinedLaunch> join_launch(const fs::path& wanted,
     if (mine.alone && fs::exists(path, error)) {
       continue;
     }
-    JoinedLaunch joined{.directory = {lasting_path(path)}};
+    JoinedLaunch joined;
+    joined.directory.path = lasting_path(path);
     auto refusal = try_join(mine, rank, joined);
     if (!refusal) {
       return std::move(refusal).error();

@@ -68,12 +68,12 @@ struct NodeDirectory {
 
 /// A launch that this process belongs to.
 struct JoinedLaunch {
-  RunDirectory directory = {};
-  LaunchInfo launch = {};  // as its first process wrote it
+  RunDirectory directory;
+  LaunchInfo launch;  // as its first process wrote it
   int rank = 0;
   bool made_directory = false;  // it was not there before
   /// Of the same key, but ended, or with a process of this rank; empty if there is none.
-  std::filesystem::path passed_over = {};
+  std::filesystem::path passed_over;
 };
 
 /// Joins the launch whose key is `mine.key`, or begins it: the first process makes the directory
