@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -34,7 +35,7 @@ struct ExportArguments {
   std::string output = "-";
 };
 
-Result<void> run_export(const ExportArguments& arguments) {
+Result<std::vector<std::string>> run_export(const ExportArguments& arguments) {
   if (arguments.output == "-") {
     return export_csv(arguments.directory, [](std::string_view text) {
       return write_all(STDOUT_FILENO, text, "standard output");
@@ -70,9 +71,14 @@ void add_export_command(CLI::App& app, Invocation& invocation) {
       ->capture_default_str()
       ->type_name("FILE");
   command->callback([arguments, &invocation] {
-    if (const auto done = run_export(*arguments); !done) {
-      print_text(stderr, fmt::format("joulescale export: {}\n", done.error().text()));
-      invocation.exit_status = exit_status_of(done.error());
+    const auto torn = run_export(*arguments);
+    if (!torn) {
+      print_text(stderr, fmt::format("joulescale export: {}\n", torn.error().text()));
+      invocation.exit_status = exit_status_of(torn.error());
+      return;
+    }
+    for (const std::string& line : *torn) {
+      print_text(stderr, fmt::format("joulescale export: {}\n", line));
     }
   });
 }

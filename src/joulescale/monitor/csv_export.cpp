@@ -192,7 +192,9 @@ std::string rank_of(const fs::path& journal) {
   return name.substr(std::min(name.find('-') + 1, name.size()));
 }
 
-Result<void> export_node(const NodeDirectory& node, const TextSink& sink) {
+Result<void> export_node(const NodeDirectory& node,
+                         const TextSink& sink,
+                         std::vector<std::string>& torn) {
   struct Part {
     fs::path file;
     JournalTimes times;
@@ -201,7 +203,14 @@ Result<void> export_node(const NodeDirectory& node, const TextSink& sink) {
   std::optional<Nanoseconds> begin;  // of the node's first command
   for (const fs::path& file : node.journals()) {
     Part& part = parts.emplace_back(Part{file, {}});
-    JOULESCALE_TRY(read_journal(file, part.times));
+    JOULESCALE_TRY_ASSIGN(const std::size_t torn_bytes, read_journal(file, part.times));
+    if (torn_bytes > 0) {
+      torn.push_back(
+          fmt::format("'{}': {} bytes at its end cannot be read (torn or damaged): its "
+                      "rows end early",
+                      file.native(),
+                      torn_bytes));
+    }
     if (part.times.begin) {
       begin = std::min(begin.value_or(*part.times.begin), *part.times.begin);
     }
@@ -225,7 +234,7 @@ Result<void> export_node(const NodeDirectory& node, const TextSink& sink) {
 
 }  // namespace
 
-Result<void> export_csv(const fs::path& path, const TextSink& sink) {
+Result<std::vector<std::string>> export_csv(const fs::path& path, const TextSink& sink) {
   const RunDirectory run{path};
   JOULESCALE_TRY(read_launch(run));
   std::error_code error;
@@ -244,12 +253,13 @@ Result<void> export_csv(const fs::path& path, const TextSink& sink) {
                     path.native()));
   }
   JOULESCALE_TRY(sink(kHeader));
+  std::vector<std::string> torn;
   for (const fs::path& node : nodes) {
-    if (auto exported = export_node(NodeDirectory{node}, sink); !exported) {
+    if (auto exported = export_node(NodeDirectory{node}, sink, torn); !exported) {
       return std::move(exported).error().with_context(node.native());
     }
   }
-  return {};
+  return torn;
 }
 
 }  // namespace joulescale

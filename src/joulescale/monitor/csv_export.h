@@ -5,7 +5,9 @@
 
 #include <filesystem>
 #include <functional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "joulescale/base/error.h"
 
@@ -15,9 +17,11 @@ namespace joulescale {
 using TextSink = std::function<Result<void>(std::string_view)>;
 
 /// `path`: the run directory. Rows by node, by rank whose monitor read, then as written: those of
-/// one channel in the order of time. A reading without a value has no row. Errors: kInvalidArgument
-/// for what is no run directory or has no journals, kCorruptData or kIo for a journal that cannot
-/// be read, the sink's own.
-Result<void> export_csv(const std::filesystem::path& path, const TextSink& sink);
+/// one channel in the order of time. A reading without a value has no row. The value: a line for
+/// each journal of which a part is torn or damaged, so that its rows end early. Errors:
+/// kInvalidArgument for what is no run directory or has no journals, kCorruptData or kIo for a
+/// journal that cannot be read, the sink's own.
+Result<std::vector<std::string>> export_csv(const std::filesystem::path& path,
+                                            const TextSink& sink);
 
 }  // namespace joulescale

@@ -265,7 +265,9 @@ Result<LaunchInfo> read_launch(const RunDirectory& directory) {
   }
   const auto text = read_file(directory.launch_file());
   if (!text) {
-    return wrong(text.error().text());
+    return wrong(fmt::format("{} (whoever measured can share it: chmod -R go+rX {})",
+                             text.error().text(),
+                             directory.path.native()));
   }
   auto launch = parse_launch(*text);
   if (!launch) {

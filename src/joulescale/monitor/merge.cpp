@@ -315,7 +315,8 @@ Result<FinishedRun> finish_run(const std::filesystem::path& path, Missing missin
   const std::string text = format_run_record(finished.record);
   JOULESCALE_TRY_ASSIGN(finished.was_new,
                         create_file_atomic(directory.run_file(), text, 0600, Durability::kWhole));
-  if (!finished.was_new) {
+  const auto there = read_file(directory.run_file());
+  if (!finished.was_new && !(there && *there == text)) {
     JOULESCALE_TRY(write_file_atomic(directory.run_file(), text, 0600, Durability::kWhole));
   }
   return finished;

@@ -79,12 +79,28 @@ bool may_still_run(const RankRecordFile& rank,
 
 std::string identity_here() { return node_identity(read_environment(environ), "/").identity; }
 
+std::string unreadable_part(std::size_t bytes, int rank) {
+  return fmt::format(
+      "{} bytes at the end of the journal of rank {} cannot be read (torn or "
+      "damaged): what they held is not known",
+      bytes,
+      rank);
+}
+
+/// Whether end_rank() found a part of its journal that cannot be read.
+bool is_torn(const RankRecordFile& rank) {
+  return std::ranges::any_of(rank.facts.part.source_notes, [](const SourceNote& note) {
+    return note.source == "journal" && note.note.find("torn or damaged") != std::string::npos;
+  });
+}
+
 /// Gives the rank the end that its monitor could not write.
 Result<void> end_rank(const NodeDirectory& node, RankRecordFile& rank) {
   CommandTimes times;
+  std::size_t torn_bytes = 0;
   const fs::path journal = node.journal(rank.rank);
   if (std::ranges::count(node.journals(), journal) > 0) {  // else killed before it had one
-    JOULESCALE_TRY_ASSIGN([[maybe_unused]] const std::size_t torn, read_journal(journal, times));
+    JOULESCALE_TRY_ASSIGN(torn_bytes, read_journal(journal, times));
   }
   rank.began = times.begin;
   rank.ended = times.end.value_or(std::max(times.last, times.begin.value_or(times.last)));
@@ -100,6 +116,10 @@ Result<void> end_rank(const NodeDirectory& node, RankRecordFile& rank) {
                      "not known",
                      rank.rank),
          false});
+  }
+  if (torn_bytes > 0) {
+    part.source_notes.push_back(
+        {"journal", rank.facts.identity, unreadable_part(torn_bytes, rank.rank), false});
   }
   part.flags.emplace_back("recovered");
   if (times.begin) {
@@ -130,10 +150,12 @@ Result<void> recover_node(const RunDirectory& directory,
     }
     JOULESCALE_TRY(end_rank(node, rank));
     if (launch.expected_ranks <= 1 && *rank.ended <= rank.began.value_or(*rank.ended)) {
-      return Error(ErrorCode::kUnavailable,
-                   fmt::format("'{}': its monitor was killed, and no reading of the time after "
-                               "the command's start is on disk: there is nothing to recover",
-                               directory.path.native()));
+      return Error(
+          ErrorCode::kUnavailable,
+          fmt::format("'{}': its monitor was killed, and no reading of the time after "
+                      "the command's start {}: there is nothing to recover",
+                      directory.path.native(),
+                      is_torn(rank) ? "can be read (the journal is damaged)" : "is on disk"));
     }
     JOULESCALE_TRY(
         write_file_atomic(directory.rank_file(rank.rank), format_rank_record(rank), 0600));
@@ -235,8 +257,15 @@ Result<RunRecord> recover_merged(std::span<const fs::path> directories, const fs
     return Error(ErrorCode::kInvalidArgument, "no directory given");
   }
   const RunDirectory merged{output};
+  if (output.has_parent_path()) {
+    fs::create_directories(output.parent_path(), error);
+  }
   for (const auto& [name, text] : reports) {
-    fs::create_directories(merged.nodes() / name, error);
+    for (const fs::path& directory : {output, merged.nodes(), merged.nodes() / name}) {
+      if (fs::create_directory(directory, error)) {
+        fs::permissions(directory, fs::perms::owner_all, error);
+      }
+    }
     JOULESCALE_TRY(write_file_atomic(NodeDirectory{merged.nodes() / name}.report(), text, 0600));
   }
   JOULESCALE_TRY(write_file_atomic(merged.launch_file(), format_launch(*launch), 0600));

@@ -28,7 +28,7 @@ constexpr std::array<FlagMeaning, 16> kFlagMeanings = {{
      "whole node, not exclusive: other programs kept CPUs busy, their energy is in it"},
     {"launcher_wrapped", "the command is a launcher: other nodes are not measured"},
     {"recovered", "finished afterwards: a monitor was killed, or ranks did not come"},
-    {"no_sensor", "an energy source that should count could not be read"},
+    {"no_sensor", "no energy counter was read, or one that should count was not"},
     {"disk_full", "the journal could not be written to its end"},
     {"mig_parent", "energy is that of the whole GPU, of which the run had a part"},
     {"devices_not_visible", "GPUs that the command could not see were measured too"},

@@ -14,6 +14,7 @@
 
 #include "tests/integration/monitor/live_counters.h"
 #include "tests/integration/monitor/monitor_harness.h"
+#include "tests/support/count_of.h"
 #include "tests/support/fake_nvml_dir.h"
 
 namespace joulescale::testing {
@@ -278,6 +279,29 @@ TEST_F(MonitorRecover, AJournalThatIsLostIsSaid) {
   EXPECT_EQ(recover.wait_status(), 0) << recover.err();
   EXPECT_THAT(recover.out(), HasSubstr("the journal of rank 0 is missing or holds no reading"));
   EXPECT_THAT(recover.out(), Not(HasSubstr("joulescale sensors")));
+}
+
+TEST_F(MonitorRecover, AJournalThatIsDamagedIsSaid) {
+  Program program(measured({"sleep", "20"}), {.new_session = true});
+  wait_for_rank(0, 10s);
+  std::this_thread::sleep_for(3300ms);
+  program.signal(SIGKILL);
+  program.wait();
+  fs::path journal;
+  for (const auto& node : fs::directory_iterator(run_directory() / "nodes")) {
+    journal = node.path() / "journal-0";
+  }
+  std::fstream file(journal, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(static_cast<std::streamoff>(fs::file_size(journal) * 2 / 3));
+  file.put('\x5a').put('\xa5');
+  file.close();
+  Program recover({joulescale(), "recover", run_directory().native()});
+  EXPECT_EQ(recover.wait_status(), 0) << recover.err();
+  EXPECT_THAT(recover.out(), HasSubstr("of the journal of rank 0 cannot be read"));
+  Program rows({joulescale(), "export", run_directory().native()});
+  EXPECT_EQ(rows.wait_status(), 0);
+  EXPECT_THAT(rows.err(), HasSubstr("its rows end early"));
+  EXPECT_GT(count_of(rows.out(), "\n"), 10U);
 }
 
 TEST_F(MonitorRecover, WithoutAnyReadingThereIsNothingToRecover) {
