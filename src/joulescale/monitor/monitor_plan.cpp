@@ -102,8 +102,8 @@ Result<MonitorPlan> make_plan(const MonitorOptions& options, Clock& clock) {
       join_launch(options.output, name, launch, launch.alone ? std::optional(0) : number));
   if (!plan.joined.passed_over.empty() && plan.joined.made_directory) {
     say(
-        fmt::format("'{}' holds a launch of the same name that has ended, or this rank already: a "
-                    "new one begins in '{}'",
+        fmt::format("'{}' holds another launch of the same name (ended, of another number of "
+                    "ranks, or with this rank already): a new one begins in '{}'",
                     plan.joined.passed_over.native(),
                     plan.joined.directory.path.native()));
   }

@@ -106,9 +106,6 @@ void add_hardware_facts(const MonitorOptions& options,
   add_device_facts(recorder.devices(), record.facts);
   for (SourceNote note : recorder.source_notes()) {
     note.node = record.facts.identity;
-    if (note.missing) {
-      record.facts.part.flags.emplace_back("no_sensor");
-    }
     record.facts.part.source_notes.push_back(std::move(note));
   }
 }

@@ -151,6 +151,10 @@ Result<NodeReport> make_node_report(const LaunchInfo& launch,
   if (live == nullptr || live->journal_is_whole) {
     JOULESCALE_TRY_ASSIGN(timeline, NodeTimeline::open(node, energy, times.begin, times.end));
   }
+  // It reads the same silicon, all of it or none.
+  const bool perf_counts = std::ranges::any_of(energy.counted, [](const CountedChannel& channel) {
+    return channel.name.starts_with("perf/");
+  });
   const Nanoseconds peak_window =
       std::max(kPeakWindowResolutions * energy.coarsest_resolution, kLeastPeakWindow);
   std::optional<PeakPower> peak;
@@ -205,8 +209,14 @@ Result<NodeReport> make_node_report(const LaunchInfo& launch,
   if (is_shared_node(part.metrics, ranks.size(), part.overhead.cpu_time.value_or(Seconds(0.0)))) {
     flags.emplace("shared_node");
   }
-  part.flags.assign(flags.begin(), flags.end());
   part.source_notes.assign(source_notes.begin(), source_notes.end());
+  for (SourceNote& note : part.source_notes) {
+    note.missing = note.missing && !(note.source == "powercap" && perf_counts);
+    if (note.missing) {
+      flags.emplace("no_sensor");
+    }
+  }
+  part.flags.assign(flags.begin(), flags.end());
   if (!starts.empty()) {
     part.started_at = *starts.begin();
   }

@@ -261,6 +261,9 @@ NodeEnergy NodeMeter::finish(Nanoseconds begin, Nanoseconds end) {
     if (!estimate || !with_sensor.contains(key.first)) {
       add_group(group, end - begin, result, counted);
     }
+    if (!estimate && with_sensor.contains(key.first) && is_dead(group, end - begin)) {
+      flag(result, "gap");  // another one of the domain counts: the total lacks this one
+    }
   }
   add_sources(result);
   add_flags(result);
@@ -320,6 +323,15 @@ bool NodeMeter::rested_long(const Meter& meter) {
       std::max(meter.sample_period, counter.update_period().value_or(Nanoseconds(0)));
   return is_counted(meter.channel.domain) &&
          counter.longest_rest() > std::max(kGapWorthAFlag, 10 * usual);
+}
+
+/// Whether none of its counters, which should count, ever moved in a run that is long enough to
+/// tell.
+bool NodeMeter::is_dead(const Chosen& group, Nanoseconds duration) {
+  const auto gave_value = [](const Meter* meter) { return meter->window.has_value(); };
+  const Meter& first = *group.front();
+  return is_counted(first.channel.domain) && std::ranges::none_of(group, gave_value) &&
+         duration > std::max(kGapWorthAFlag, 10 * first.sample_period);
 }
 
 /// One overlap group: its energy counter if that gave a value to be believed, else its power.

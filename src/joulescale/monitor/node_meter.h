@@ -110,6 +110,7 @@ class NodeMeter {
   static bool saw_all(const Meter& meter);
   static bool stopped_early(const Meter& meter);
   static bool rested_long(const Meter& meter);
+  static bool is_dead(const Chosen& group, Nanoseconds duration);
   static void keep_one_source(Chosen& silicon);
   void add_group(const Chosen& group,
                  Nanoseconds duration,

@@ -168,10 +168,13 @@ void Recorder::note_source(const SamplerEvent& event) {
     });
     notes.push_back(event.error);
   }
-  if (event.error.empty()) {  // else the error is made of them
+  if (event.error.empty()) {
     for (const std::string& note : event.missing) {
       source_notes_.insert({event.name, "", note, true});
     }
+  } else if (!event.missing.empty()) {  // the error is made of them
+    source_notes_.insert({event.name, "", event.error, true});
+    return;
   }
   for (const std::string& note : notes) {  // a library that is missing is missed by two sensors
     if (std::ranges::find(source_notes_, note, &SourceNote::note) == source_notes_.end()) {

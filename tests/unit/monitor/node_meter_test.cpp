@@ -244,6 +244,22 @@ TEST(NodeMeter, CounterThatRestsAndCatchesUpIsBelieved) {
   EXPECT_THAT(energy.flags, ElementsAre("gap")) << "it stood still for 4 s";
 }
 
+TEST(NodeMeter, APackageThatNeverMovesBesideOneThatDoesIsFlagged) {
+  NodeMeter meter;
+  Channel still = counter_channel(std::nullopt);
+  still.name = "powercap/package-1";
+  still.overlap_group = "package-1";
+  meter.add_sensor(std::vector{counter_channel(std::nullopt), still}, kPeriod);
+  for (int i = 0; i <= 50; ++i) {
+    meter.add(0,
+              std::vector{ok_reading(1000.0 + 0.1 * i, static_cast<std::uint64_t>(i) * 10'000'000),
+                          ok_reading(1000.0 + 0.1 * i, 77)});
+  }
+  const NodeEnergy energy = meter.finish(at_seconds(1000.0), at_seconds(1005.0));
+  EXPECT_EQ(energy.groups.size(), 1U);
+  EXPECT_THAT(energy.flags, ElementsAre("gap"));
+}
+
 TEST(NodeMeter, CounterThatFallsAgainAndAgainFallsBackToPower) {
   NodeMeter meter;
   meter.add_sensor(std::vector{gpu_energy_channel(), power_channel()}, kPeriod);

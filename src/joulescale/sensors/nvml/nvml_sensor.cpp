@@ -56,7 +56,7 @@ Result<void> NvmlSensor::open() {
   std::vector<std::string> all = missing_;
   all.insert(all.end(), notes_.begin(), notes_.end());
   const std::string reasons = fmt::format("{}", fmt::join(all, "; "));
-  if (devices_.empty()) {
+  if (devices_.empty() && missing_.empty()) {
     return Error(ErrorCode::kUnavailable, "the NVIDIA driver lists no GPU");
   }
   return Error(ErrorCode::kUnavailable,
