@@ -2,7 +2,6 @@
 // joulescale monitor -- CMD...: runs any command and measures the node meanwhile.
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>

@@ -64,32 +64,6 @@ Error cannot_use(const fs::path& directory, std::string_view reason) {
                fmt::format("output directory '{}': {}", directory.native(), reason));
 }
 
-/// mkdir with its parents; the last one private. True: it was not there.
-Result<bool> make_private_directory(const fs::path& directory) {
-  std::error_code error;
-  if (directory.has_parent_path()) {
-    fs::create_directories(directory.parent_path(), error);
-    if (error) {
-      return cannot_use(directory,
-                        fmt::format("'{}' cannot be made: {}; choose another with --output",
-                                    directory.parent_path().native(),
-                                    error.message()));
-    }
-  }
-  if (::mkdir(directory.c_str(), kPrivate) == 0) {
-    return true;
-  }
-  if (errno != EEXIST) {
-    return cannot_use(
-        directory,
-        fmt::format("cannot be made: {}; choose another with --output", std::strerror(errno)));
-  }
-  if (!fs::is_directory(directory, error)) {
-    return cannot_use(directory, "is not a directory; choose another with --output");
-  }
-  return false;
-}
-
 /// Holds nothing, or only what other ranks of a launch that begins just now put there.
 Result<bool> may_begin_in(const fs::path& directory) {
   std::error_code error;
@@ -199,6 +173,31 @@ Result<std::string> try_join(const LaunchInfo& mine,
 }
 
 }  // namespace
+
+Result<bool> make_private_directory(const fs::path& directory) {
+  std::error_code error;
+  if (directory.has_parent_path()) {
+    fs::create_directories(directory.parent_path(), error);
+    if (error) {
+      return cannot_use(directory,
+                        fmt::format("'{}' cannot be made: {}; choose another with --output",
+                                    directory.parent_path().native(),
+                                    error.message()));
+    }
+  }
+  if (::mkdir(directory.c_str(), kPrivate) == 0) {
+    return true;
+  }
+  if (errno != EEXIST) {
+    return cannot_use(
+        directory,
+        fmt::format("cannot be made: {}; choose another with --output", std::strerror(errno)));
+  }
+  if (!fs::is_directory(directory, error)) {
+    return cannot_use(directory, "is not a directory; choose another with --output");
+  }
+  return false;
+}
 
 std::string format_launch(const LaunchInfo& launch) {
   Json json = Json::object();

@@ -51,6 +51,10 @@ struct RunDirectory {
   std::filesystem::path rank_file(int rank) const;
 };
 
+/// mkdir (mode 0700) with its parents. True: it was not there. Errors are the user's
+/// (kInvalidArgument).
+Result<bool> make_private_directory(const std::filesystem::path& directory);
+
 /// What launch.json says. An error (kInvalidArgument) names the directory, and why it is none or
 /// cannot be read.
 Result<LaunchInfo> read_launch(const RunDirectory& directory);
@@ -72,7 +76,8 @@ struct JoinedLaunch {
   LaunchInfo launch;  // as its first process wrote it
   int rank = 0;
   bool made_directory = false;  // it was not there before
-  /// Of the same key, but ended, or with a process of this rank; empty if there is none.
+  /// Of the same key, but ended, of another number of ranks, or with this rank already; empty if
+  /// there is none.
   std::filesystem::path passed_over;
 };
 

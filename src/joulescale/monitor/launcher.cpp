@@ -39,6 +39,19 @@ constexpr std::array kRankVariables = {
     RankVariables{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
 };
 
+struct Place {
+  int rank = 0;
+  int world_size = 0;
+};
+
+/// Nothing where the two variables do not name a rank below a world size.
+std::optional<Place> place_of(const EnvironmentMap& environment, const RankVariables& variables) {
+  const auto rank = number(environment, variables.rank);
+  const auto world_size = number(environment, variables.world_size);
+  return rank && world_size && *rank < *world_size ? std::optional(Place{*rank, *world_size})
+                                                   : std::nullopt;
+}
+
 struct Key {
   std::string launcher = "unknown";
   std::string text;
@@ -105,28 +118,26 @@ bool spans_nodes(std::span<const std::string> arguments) {
 }  // namespace
 
 Result<std::optional<LauncherRank>> detect_launcher(const EnvironmentMap& environment) {
+  // Set by hand as well, so that they may be wrong; a launcher's own may be left over from another.
+  const std::string rank_text = text(environment, "RANK");
+  const std::string size_text = text(environment, "WORLD_SIZE");
+  if (!rank_text.empty() && !size_text.empty() && !place_of(environment, kRankVariables.front())) {
+    return Error(ErrorCode::kInvalidArgument,
+                 fmt::format("RANK='{}' is no rank of WORLD_SIZE='{}': mend or unset them",
+                             to_valid_utf8(rank_text),
+                             to_valid_utf8(size_text)));
+  }
   for (const RankVariables& variables : kRankVariables) {
-    const auto rank = number(environment, variables.rank);
-    const auto world_size = number(environment, variables.world_size);
-    if (rank && world_size && *rank < *world_size) {
+    if (const auto place = place_of(environment, variables)) {
       Key key = launch_key(environment);
-      return std::optional(
-          LauncherRank{std::move(key.launcher), *rank, *world_size, std::move(key.text)});
-    }
-    // These two are set by hand as well; a launcher's own may be left over from another one.
-    const std::string rank_text = to_valid_utf8(text(environment, "RANK"));
-    const std::string size_text = to_valid_utf8(text(environment, "WORLD_SIZE"));
-    if (&variables == &kRankVariables.front() && !rank_text.empty() && !size_text.empty()) {
-      return Error(
-          ErrorCode::kInvalidArgument,
-          fmt::format(
-              "RANK='{}' is no rank of WORLD_SIZE='{}': mend or unset them", rank_text, size_text));
+      return std::optional(LauncherRank{
+          std::move(key.launcher), place->rank, place->world_size, std::move(key.text)});
     }
   }
-  if (!text(environment, "RANK").empty()) {
+  if (!rank_text.empty()) {
     return Error(ErrorCode::kInvalidArgument,
                  fmt::format("RANK='{}' is set and WORLD_SIZE is not: set it too, or unset RANK",
-                             to_valid_utf8(text(environment, "RANK"))));
+                             to_valid_utf8(rank_text)));
   }
   return std::optional<LauncherRank>();
 }

@@ -202,7 +202,7 @@ void add_status(RunRecord& run) {
     run.exit_status = 0;
   }
   for (const RankRecord& rank : run.ranks) {
-    if (rank.signal || rank.exit_status.value_or(0) != 0) {
+    if (failed(rank)) {
       run.exit_status = rank.exit_status;
       run.signal = rank.signal;
       return;
@@ -315,8 +315,10 @@ Result<FinishedRun> finish_run(const std::filesystem::path& path, Missing missin
   const std::string text = format_run_record(finished.record);
   JOULESCALE_TRY_ASSIGN(finished.was_new,
                         create_file_atomic(directory.run_file(), text, 0600, Durability::kWhole));
-  const auto there = read_file(directory.run_file());
-  if (!finished.was_new && !(there && *there == text)) {
+  if (finished.was_new) {
+    return finished;
+  }
+  if (const auto there = read_file(directory.run_file()); !there || *there != text) {
     JOULESCALE_TRY(write_file_atomic(directory.run_file(), text, 0600, Durability::kWhole));
   }
   return finished;

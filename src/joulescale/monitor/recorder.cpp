@@ -161,25 +161,24 @@ void Recorder::once_a_second(Nanoseconds now) {
 }
 
 void Recorder::note_source(const SamplerEvent& event) {
-  std::vector<std::string> notes = event.notes;
-  if (!event.error.empty()) {  // which most often is made of the notes
-    std::erase_if(notes, [&](const std::string& note) {
-      return event.error.find(note) != std::string::npos;
-    });
-    notes.push_back(event.error);
-  }
-  if (event.error.empty()) {
-    for (const std::string& note : event.missing) {
-      source_notes_.insert({event.name, "", note, true});
+  const auto note = [&](const std::string& text, bool is_missing) {
+    // A library that is missing is missed by two sensors.
+    if (is_missing ||
+        std::ranges::find(source_notes_, text, &SourceNote::note) == source_notes_.end()) {
+      source_notes_.insert({event.name, "", text, is_missing});
     }
-  } else if (!event.missing.empty()) {  // the error is made of them
-    source_notes_.insert({event.name, "", event.error, true});
+  };
+  for (const std::string& text : event.notes) {
+    if (event.error.find(text) == std::string::npos) {  // which most often is made of the notes
+      note(text, false);
+    }
+  }
+  if (!event.error.empty()) {
+    note(event.error, !event.missing.empty());
     return;
   }
-  for (const std::string& note : notes) {  // a library that is missing is missed by two sensors
-    if (std::ranges::find(source_notes_, note, &SourceNote::note) == source_notes_.end()) {
-      source_notes_.insert({event.name, "", note, false});
-    }
+  for (const std::string& text : event.missing) {
+    note(text, true);
   }
 }
 

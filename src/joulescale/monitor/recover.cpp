@@ -87,15 +87,9 @@ std::string unreadable_part(std::size_t bytes, int rank) {
       rank);
 }
 
-/// Whether end_rank() found a part of its journal that cannot be read.
-bool is_torn(const RankRecordFile& rank) {
-  return std::ranges::any_of(rank.facts.part.source_notes, [](const SourceNote& note) {
-    return note.source == "journal" && note.note.find("torn or damaged") != std::string::npos;
-  });
-}
-
-/// Gives the rank the end that its monitor could not write.
-Result<void> end_rank(const NodeDirectory& node, RankRecordFile& rank) {
+/// Gives the rank the end that its monitor could not write. The bytes of its journal that cannot be
+/// read.
+Result<std::size_t> end_rank(const NodeDirectory& node, RankRecordFile& rank) {
   CommandTimes times;
   std::size_t torn_bytes = 0;
   const fs::path journal = node.journal(rank.rank);
@@ -127,7 +121,7 @@ Result<void> end_rank(const NodeDirectory& node, RankRecordFile& rank) {
   }
   part.duration = to_seconds(*rank.ended - rank.began.value_or(*rank.ended));
   part.ranks = {{rank.rank, rank.facts.identity, times.exit_status, times.signal, part.duration}};
-  return {};
+  return torn_bytes;
 }
 
 Result<void> recover_node(const RunDirectory& directory,
@@ -148,14 +142,14 @@ Result<void> recover_node(const RunDirectory& directory,
                                name,
                                rank.monitor.pid));
     }
-    JOULESCALE_TRY(end_rank(node, rank));
+    JOULESCALE_TRY_ASSIGN(const std::size_t torn_bytes, end_rank(node, rank));
     if (launch.expected_ranks <= 1 && *rank.ended <= rank.began.value_or(*rank.ended)) {
       return Error(
           ErrorCode::kUnavailable,
           fmt::format("'{}': its monitor was killed, and no reading of the time after "
                       "the command's start {}: there is nothing to recover",
                       directory.path.native(),
-                      is_torn(rank) ? "can be read (the journal is damaged)" : "is on disk"));
+                      torn_bytes > 0 ? "can be read (the journal is damaged)" : "is on disk"));
     }
     JOULESCALE_TRY(
         write_file_atomic(directory.rank_file(rank.rank), format_rank_record(rank), 0600));
@@ -257,14 +251,9 @@ Result<RunRecord> recover_merged(std::span<const fs::path> directories, const fs
     return Error(ErrorCode::kInvalidArgument, "no directory given");
   }
   const RunDirectory merged{output};
-  if (output.has_parent_path()) {
-    fs::create_directories(output.parent_path(), error);
-  }
   for (const auto& [name, text] : reports) {
     for (const fs::path& directory : {output, merged.nodes(), merged.nodes() / name}) {
-      if (fs::create_directory(directory, error)) {
-        fs::permissions(directory, fs::perms::owner_all, error);
-      }
+      JOULESCALE_TRY(make_private_directory(directory));
     }
     JOULESCALE_TRY(write_file_atomic(NodeDirectory{merged.nodes() / name}.report(), text, 0600));
   }

@@ -259,12 +259,9 @@ std::string end_text(const RunRecord& run) {
   if (succeeded(run)) {
     return "";
   }
-  const auto failed = std::ranges::find_if(run.ranks, [](const RankRecord& rank) {
-    return rank.signal || rank.exit_status.value_or(0) != 0;
-  });
-  const std::string whose = run.ranks.size() > 1 && failed != run.ranks.end()
-                                ? fmt::format("rank {}: ", failed->rank)
-                                : "";
+  const auto first = std::ranges::find_if(run.ranks, failed);
+  const std::string whose =
+      run.ranks.size() > 1 && first != run.ranks.end() ? fmt::format("rank {}: ", first->rank) : "";
   if (run.signal) {
     const char* name = ::sigabbrev_np(*run.signal);
     return fmt::format("; {}ended by signal {}{}",

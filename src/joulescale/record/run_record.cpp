@@ -71,6 +71,8 @@ std::optional<Nanoseconds> parse_baseline_length(std::string_view text) {
   return allowed ? length : std::nullopt;
 }
 
+bool failed(const RankRecord& rank) { return rank.signal || rank.exit_status.value_or(0) != 0; }
+
 bool succeeded(const RunRecord& run) { return run.exit_status == 0 && !run.signal; }
 
 }  // namespace joulescale

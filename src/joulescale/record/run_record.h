@@ -249,6 +249,9 @@ struct RunRecord {
 /// What one of RunRecord::flags says, in a few words; empty for an unknown one.
 std::string_view flag_meaning(std::string_view flag);
 
+/// Ended by a signal or with another status than 0.
+bool failed(const RankRecord& rank);
+
 /// Ended with status 0 and by no signal.
 bool succeeded(const RunRecord& run);
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tables that list runs one by one.
-#include <array>
 #include <map>
 #include <set>
 #include <string_view>
