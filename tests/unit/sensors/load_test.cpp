@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -183,6 +184,39 @@ TEST_P(LoadTest, AnotherRankReadsTheNode) {
   ASSERT_EQ(sensor_.channels().size(), 2U);
   EXPECT_EQ(sensor_.channels()[0].name, "load/rank-3/cpu_time");
   EXPECT_THAT(sensor_.elsewhere(), ElementsAre("load"));
+}
+
+/// Every look at it takes 2 ms, as on a slow machine with many processes.
+class SlowClock final : public Clock {
+ public:
+  Nanoseconds monotonic_now() const override { return now_ += std::chrono::milliseconds(2); }
+  Nanoseconds wall_now() const override { return monotonic_now(); }
+  void sleep_until(Nanoseconds monotonic_deadline) override {
+    now_ = std::max(now_, monotonic_deadline);
+  }
+
+ private:
+  mutable Nanoseconds now_{std::chrono::seconds(1000)};
+};
+
+TEST_P(LoadTest, TheCommandIsFoundSoonAfterItsStartHoweverSlowTheSearch) {
+  SlowClock clock;
+  FakeProc proc;
+  proc.set_node(1000, 500, 400);
+  proc.set_process(kMonitor, 1, {7, 0, 50});
+  if (GetParam() == kNewKernel) {
+    proc.set_children(kMonitor, kMonitor, "");
+  }
+  LoadSensor sensor(proc.root(), RankProcesses{3, kMonitor, kWitness}, clock);
+  ASSERT_TRUE(sensor.open().ok());
+  proc.set_process(200, kMonitor, {10, 0, 100});
+  if (GetParam() == kNewKernel) {
+    proc.set_children(kMonitor, kMonitor, "200 ");
+  }
+  clock.sleep_until(clock.monotonic_now() + std::chrono::seconds(1));
+  std::vector<RawReading> readings(sensor.channels().size());
+  sensor.read(readings);
+  EXPECT_EQ(readings.at(3).status, ReadStatus::kOk);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels,

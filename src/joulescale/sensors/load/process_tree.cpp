@@ -23,8 +23,10 @@ namespace {
 /// Beyond it processes are not counted; the lists never grow, since reading must not allocate.
 constexpr std::size_t kMostMembers = 1U << 14;
 constexpr std::size_t kMostProcesses = 1U << 16;
-/// Looking for members takes at most this share of the time, and is done at least this often.
+/// Looking for members takes at most one part in so many of the time, or of the time while none is
+/// known (the command begins after the first look), and is done at least this often.
 constexpr int kSearchCostFactor = 2000;
+constexpr int kFirstSearchCostFactor = 20;
 constexpr Nanoseconds kLongestSearchPause = std::chrono::seconds(30);
 
 using PathBuffer = std::array<char, 4096>;
@@ -78,7 +80,8 @@ std::optional<TreeUse> ProcessTree::read() noexcept {
   if (begin >= next_search_) {
     find_members();
     const Nanoseconds end = clock_.monotonic_now();
-    next_search_ = end + std::min(kSearchCostFactor * (end - begin), kLongestSearchPause);
+    const int factor = members_.empty() ? kFirstSearchCostFactor : kSearchCostFactor;
+    next_search_ = end + std::min(factor * (end - begin), kLongestSearchPause);
   }
   // Parents first: a child that ends meanwhile is then missing for once, never counted twice, and
   // the highest sum so far stands until the next reading.
