@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <iostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,6 +44,11 @@ Arguments own_arguments(int argc, char** argv, Invocation& invocation) {
   return arguments;
 }
 
+int output_is_cut() {
+  print_text(stderr, "joulescale: standard output took not all of the result\n");
+  return 1;
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Measures, compares and predicts the energy of parallel neural-network training.",
                "joulescale");
@@ -62,14 +68,14 @@ int run(int argc, char** argv) {
   try {
     app.parse(std::move(arguments.own));
   } catch (const CLI::Success& success) {  // --help and --version
-    return app.exit(success);
+    app.exit(success);
+    return std::cout.flush() ? 0 : output_is_cut();
   } catch (const CLI::ParseError& error) {
     print_text(stderr, fmt::format("joulescale: {}\n", usage_error(app, error)));
     return 2;
   }
   if (std::ferror(stdout) != 0 && invocation.exit_status == 0) {
-    print_text(stderr, "joulescale: standard output took not all of the result\n");
-    return 1;
+    return output_is_cut();
   }
   return invocation.exit_status;
 }

@@ -25,7 +25,7 @@ RunRecord synthetic_run(const SyntheticRun& parameters) {
   run.hardware.cores = 2;
   run.hardware.memory_bytes = std::uint64_t{16} << 30;
   for (int rank = 0; rank < parameters.devices; ++rank) {
-    run.ranks.push_back({rank, "node-a", 0, std::nullopt, run.duration});
+    run.ranks.push_back({rank, "node-a", 0, std::nullopt, run.duration, {}});
   }
   run.nodes = {{"node-a", Joules(parameters.energy_j), std::nullopt, {}}};
 

@@ -71,13 +71,13 @@ void add_export_command(CLI::App& app, Invocation& invocation) {
       ->capture_default_str()
       ->type_name("FILE");
   command->callback([arguments, &invocation] {
-    const auto torn = run_export(*arguments);
-    if (!torn) {
-      print_text(stderr, fmt::format("joulescale export: {}\n", torn.error().text()));
-      invocation.exit_status = exit_status_of(torn.error());
+    const auto notes = run_export(*arguments);
+    if (!notes) {
+      print_text(stderr, fmt::format("joulescale export: {}\n", notes.error().text()));
+      invocation.exit_status = exit_status_of(notes.error());
       return;
     }
-    for (const std::string& line : *torn) {
+    for (const std::string& line : *notes) {
       print_text(stderr, fmt::format("joulescale export: {}\n", line));
     }
   });

@@ -52,6 +52,10 @@ Result<void> complete_options(MonitorArguments& arguments) {
                  "no command given; write it after --, as in: joulescale monitor -- sleep 1");
   }
   for (const std::string& name : arguments.require) {
+    if (name.empty()) {
+      return Error(ErrorCode::kInvalidArgument,
+                   "--require: an empty item; write it as in cpu,dram,gpu");
+    }
     const auto domain = domain_from_name(name);
     if (!domain) {
       return Error(

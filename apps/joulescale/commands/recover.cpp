@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "joulescale/base/file.h"
 #include "joulescale/base/output.h"
 #include "joulescale/monitor/summary.h"
 
@@ -33,13 +34,27 @@ int show(const Result<RunRecord>& run, const std::filesystem::path& directory) {
   return 0;
 }
 
+/// Finishes one run record; says so if it was finished before.
+int recover(const std::filesystem::path& directory) {
+  const auto file = directory / "run.json";
+  const auto before = read_file(file);
+  const auto run = recover_run(directory);
+  const auto after = read_file(file);
+  if (run && before && after && *before == *after) {
+    print_text(stderr,
+               fmt::format("joulescale recover: '{}' was complete: nothing to recover\n",
+                           directory.native()));
+  }
+  return show(run, directory);
+}
+
 int run(const RecoverArguments& arguments) {
   if (!arguments.output.empty()) {
     return show(recover_merged(arguments.directories, arguments.output), arguments.output);
   }
   int status = 0;
   for (const auto& directory : arguments.directories) {
-    status = std::max(status, show(recover_run(directory), directory));
+    status = std::max(status, recover(directory));
   }
   return status;
 }

@@ -17,6 +17,20 @@ Nanoseconds read_clock(clockid_t id) {
   return Nanoseconds(now.tv_sec * kNanosecondsPerSecond + now.tv_nsec);
 }
 
+/// "2026-12-01T08:15:30"
+std::string utc_seconds(Nanoseconds wall_time) {
+  const std::time_t seconds = wall_time.count() / kNanosecondsPerSecond;
+  std::tm utc{};
+  gmtime_r(&seconds, &utc);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}",
+                     utc.tm_year + 1900,
+                     utc.tm_mon + 1,
+                     utc.tm_mday,
+                     utc.tm_hour,
+                     utc.tm_min,
+                     utc.tm_sec);
+}
+
 class SystemClock final : public Clock {
  public:
   Nanoseconds monotonic_now() const override { return read_clock(CLOCK_MONOTONIC); }
@@ -38,18 +52,13 @@ Clock& system_clock() {
 }
 
 std::string format_rfc3339(Nanoseconds wall_time) {
-  const std::time_t seconds = wall_time.count() / kNanosecondsPerSecond;
-  const auto milliseconds = wall_time.count() % kNanosecondsPerSecond / 1'000'000;
-  std::tm utc{};
-  gmtime_r(&seconds, &utc);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z",
-                     utc.tm_year + 1900,
-                     utc.tm_mon + 1,
-                     utc.tm_mday,
-                     utc.tm_hour,
-                     utc.tm_min,
-                     utc.tm_sec,
-                     milliseconds);
+  return fmt::format(
+      "{}.{:03}Z", utc_seconds(wall_time), wall_time.count() % kNanosecondsPerSecond / 1'000'000);
+}
+
+std::string format_rfc3339_us(Nanoseconds wall_time) {
+  return fmt::format(
+      "{}.{:06}Z", utc_seconds(wall_time), wall_time.count() % kNanosecondsPerSecond / 1'000);
 }
 
 }  // namespace joulescale

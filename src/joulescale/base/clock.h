@@ -31,5 +31,7 @@ Clock& system_clock();
 
 /// "2026-12-01T08:15:30.123Z" (RFC 3339, UTC, milliseconds) of a wall-clock time.
 std::string format_rfc3339(Nanoseconds wall_time);
+/// The same to the microsecond.
+std::string format_rfc3339_us(Nanoseconds wall_time);
 
 }  // namespace joulescale

@@ -139,6 +139,7 @@ class RowWriter final : public JournalVisitor {
       if (readings[i].status != ReadStatus::kOk) {
         continue;
       }
+      has_rows_ = true;
       const Nanoseconds time = readings[i].middle();
       text_ += format_rfc3339(time + wall_offset_);
       fmt::format_to(std::back_inserter(text_), ",{:.6f}", to_seconds(time - begin_).value());
@@ -163,6 +164,7 @@ class RowWriter final : public JournalVisitor {
     text_.clear();
   }
   const Result<void>& written() const { return written_; }
+  bool has_rows() const { return has_rows_; }
 
  private:
   void take_states(std::size_t sensor,
@@ -183,6 +185,7 @@ class RowWriter final : public JournalVisitor {
   std::map<std::size_t, std::vector<std::string>> sensors_;  // the channels of each
   std::map<std::string, ChannelRows> rows_;
   std::string text_;
+  bool has_rows_ = false;
   Result<void> written_;
 };
 
@@ -192,9 +195,10 @@ std::string rank_of(const fs::path& journal) {
   return name.substr(std::min(name.find('-') + 1, name.size()));
 }
 
-Result<void> export_node(const NodeDirectory& node,
+/// Whether there was a row.
+Result<bool> export_node(const NodeDirectory& node,
                          const TextSink& sink,
-                         std::vector<std::string>& torn) {
+                         std::vector<std::string>& notes) {
   struct Part {
     fs::path file;
     JournalTimes times;
@@ -205,7 +209,7 @@ Result<void> export_node(const NodeDirectory& node,
     Part& part = parts.emplace_back(Part{file, {}});
     JOULESCALE_TRY_ASSIGN(const std::size_t torn_bytes, read_journal(file, part.times));
     if (torn_bytes > 0) {
-      torn.push_back(
+      notes.push_back(
           fmt::format("'{}': {} bytes at its end cannot be read (torn or damaged): its "
                       "rows end early",
                       file.native(),
@@ -215,6 +219,7 @@ Result<void> export_node(const NodeDirectory& node,
       begin = std::min(begin.value_or(*part.times.begin), *part.times.begin);
     }
   }
+  bool has_rows = false;
   for (const Part& part : parts) {
     const std::string prefix = fmt::format(
         "{},{},", escape_csv(to_valid_utf8(node.path.filename().native())), rank_of(part.file));
@@ -228,8 +233,9 @@ Result<void> export_node(const NodeDirectory& node,
     }
     writer.write_out();
     JOULESCALE_TRY(writer.written());
+    has_rows = has_rows || writer.has_rows();
   }
-  return {};
+  return has_rows;
 }
 
 }  // namespace
@@ -253,13 +259,20 @@ Result<std::vector<std::string>> export_csv(const fs::path& path, const TextSink
                     path.native()));
   }
   JOULESCALE_TRY(sink(kHeader));
-  std::vector<std::string> torn;
+  std::vector<std::string> notes;
+  bool has_rows = false;
   for (const fs::path& node : nodes) {
-    if (auto exported = export_node(NodeDirectory{node}, sink, torn); !exported) {
+    auto exported = export_node(NodeDirectory{node}, sink, notes);
+    if (!exported) {
       return std::move(exported).error().with_context(node.native());
     }
+    has_rows = has_rows || *exported;
   }
-  return torn;
+  if (!has_rows) {
+    notes.push_back(
+        fmt::format("'{}': no journal holds a reading: there are no rows", path.native()));
+  }
+  return notes;
 }
 
 }  // namespace joulescale

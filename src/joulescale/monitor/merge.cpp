@@ -194,19 +194,16 @@ void add_devices(std::span<const NodeReport> nodes, RunRecord& run) {
   run.device_hours = run.devices.count * hours(run.duration);
 }
 
-/// The first rank that failed, else 0; nothing if a rank's status is not known.
+/// Of the rank that failed first, else 0; nothing if none failed and a rank's status is not known.
 void add_status(RunRecord& run) {
   const bool known = std::ranges::all_of(
       run.ranks, [](const RankRecord& rank) { return rank.exit_status || rank.signal; });
   if (known) {
     run.exit_status = 0;
   }
-  for (const RankRecord& rank : run.ranks) {
-    if (failed(rank)) {
-      run.exit_status = rank.exit_status;
-      run.signal = rank.signal;
-      return;
-    }
+  if (const RankRecord* first = first_failure(run.ranks)) {
+    run.exit_status = first->exit_status;
+    run.signal = first->signal;
   }
 }
 

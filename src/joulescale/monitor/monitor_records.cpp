@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <optional>
 
 #include <fmt/format.h>
@@ -37,7 +38,7 @@ void add_device_facts(const std::vector<DeviceInfo>& devices, NodeReport& report
     if (device.measured && device.mig) {
       report.part.flags.emplace_back("mig_parent");
     }
-    if (device.measured && !device.visible) {
+    if (device.measured && !device.visible && !device.inherited) {
       report.part.flags.emplace_back("devices_not_visible");
     }
   }
@@ -97,6 +98,39 @@ Result<std::optional<RunRecord>> write_records(const MonitorPlan& plan,
   return std::optional(merge_run(plan.joined.launch, std::span(&report, 1)));
 }
 
+/// The lowest rank of this node whose monitor was killed: it writes no record of its end.
+std::optional<int> killed_rank(const MonitorPlan& plan) {
+  const auto ranks =
+      read_rank_records(plan.joined.directory, plan.node_directory.path.filename().native());
+  if (ranks) {
+    for (const RankRecordFile& rank : *ranks) {
+      if (!rank.ended && liveness_of(rank.monitor) == Liveness::kEnded) {
+        return rank.rank;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+/// What to say when the launch is not over: one rank's word is enough.
+std::string unfinished_text(const MonitorPlan& plan, int own_rank) {
+  const std::string directory = plan.joined.directory.path.native();
+  if (const auto killed = killed_rank(plan)) {
+    return fmt::format(
+        "the monitor of rank {} was killed, so that no rank writes the record: when "
+        "all have ended, run joulescale recover {}",
+        *killed,
+        directory);
+  }
+  return own_rank != 0 ? ""
+                       : fmt::format(
+                             "rank 0 of {} has ended; the last one to end writes the record in {} "
+                             "(if one is lost: joulescale recover {})",
+                             plan.joined.launch.expected_ranks,
+                             directory,
+                             directory);
+}
+
 }  // namespace
 
 void add_hardware_facts(const MonitorOptions& options,
@@ -125,7 +159,8 @@ RankRecordFile finished_rank(const MonitorOptions& options,
                         plan.node.identity,
                         command.status.exit_status,
                         command.status.signal,
-                        part.duration});
+                        part.duration,
+                        format_rfc3339_us(command.ended + recorder.wall_offset_at_start())});
   part.overhead = own_overhead();
   add_hardware_facts(options, recorder, record);
   if (!recorder.journal_error().empty()) {
@@ -155,14 +190,11 @@ void finish_records(bool quiet,
     return;
   }
   if (*run) {
-    print_text(stderr, format_summary(**run, directory));
-  } else if (own.rank == 0) {  // one of them is enough
-    say(
-        fmt::format("rank 0 of {} has ended; the last one to end writes the record in {} (if one "
-                    "is lost: joulescale recover {})",
-                    plan.joined.launch.expected_ranks,
-                    directory,
-                    directory));
+    std::error_code error;
+    const bool is_there = std::filesystem::exists(plan.joined.directory.run_file(), error);
+    print_text(stderr, format_summary(**run, is_there ? directory : ""));
+  } else if (const std::string text = unfinished_text(plan, own.rank); !text.empty()) {
+    say(text);
   }
 }
 

@@ -209,6 +209,13 @@ Result<NodeReport> make_node_report(const LaunchInfo& launch,
   if (is_shared_node(part.metrics, ranks.size(), part.overhead.cpu_time.value_or(Seconds(0.0)))) {
     flags.emplace("shared_node");
   }
+  for (const std::string& channel : energy.still) {
+    source_notes.insert(
+        {channel.substr(0, channel.find('/')),
+         report.identity,
+         fmt::format("the counter of {} never moved: its energy is not known", channel),
+         true});
+  }
   part.source_notes.assign(source_notes.begin(), source_notes.end());
   for (SourceNote& note : part.source_notes) {
     note.missing = note.missing && !(note.source == "powercap" && perf_counts);

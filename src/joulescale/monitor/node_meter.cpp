@@ -261,8 +261,11 @@ NodeEnergy NodeMeter::finish(Nanoseconds begin, Nanoseconds end) {
     if (!estimate || !with_sensor.contains(key.first)) {
       add_group(group, end - begin, result, counted);
     }
-    if (!estimate && with_sensor.contains(key.first) && is_dead(group, end - begin)) {
-      flag(result, "gap");  // another one of the domain counts: the total lacks this one
+    if (!estimate && is_dead(group, end - begin)) {
+      result.still.push_back(group.front()->channel.name);
+      if (with_sensor.contains(key.first)) {
+        flag(result, "gap");  // another one of the domain counts: the total lacks this one
+      }
     }
   }
   add_sources(result);
@@ -355,11 +358,13 @@ void NodeMeter::add_group(const Chosen& group,
       flag(result, "counter_power_disagree");
       continue;
     }
-    if (is_counted(meter->channel.domain) && stopped_early(*meter)) {
+    const bool stopped = is_counted(meter->channel.domain) && stopped_early(*meter);
+    if (stopped) {
       flag(result, "gap");
-      if (power != nullptr && power->window->uncertainty < meter->window->uncertainty) {
-        continue;  // its power tells what it does not
-      }
+    }
+    if ((stopped || meter->events().resets > 0) && meter->window && power != nullptr &&
+        power->window->uncertainty < meter->window->uncertainty) {
+      continue;  // its power tells what it does not
     }
     if (meter->window) {
       counter = meter;

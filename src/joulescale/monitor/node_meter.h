@@ -40,6 +40,7 @@ struct NodeEnergy {
   Nanoseconds resolution{0};
   /// The same for the times whose readings were dropped; at least `resolution`.
   Nanoseconds coarsest_resolution{0};
+  std::vector<std::string> still;  // channels that should count and never moved
   std::vector<std::string> flags;
 };
 

@@ -32,6 +32,11 @@ ProcessIdentity own_process() {
   return {::getpid(), own_pid_namespace(), stat ? stat->start_ticks : 0};
 }
 
+ProcessIdentity process_here(pid_t pid) {
+  const auto stat = stat_of(fmt::format("{}", pid));
+  return {pid, own_pid_namespace(), stat ? stat->start_ticks : 0};
+}
+
 Liveness liveness_of(const ProcessIdentity& process) {
   if (process.pid_namespace.empty() || process.start_ticks == 0 ||
       process.pid_namespace != own_pid_namespace()) {

@@ -18,6 +18,8 @@ struct ProcessIdentity {
 };
 
 ProcessIdentity own_process();
+/// Of another process in the PID namespace of this one, such as a child.
+ProcessIdentity process_here(pid_t pid);
 
 /// kUnknown: it runs, if so, in a PID namespace that is not this process's.
 enum class Liveness { kRuns, kEnded, kUnknown };

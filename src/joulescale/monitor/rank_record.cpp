@@ -29,6 +29,27 @@ bool get_time(const Json& json, const char* key, std::optional<Nanoseconds>& tim
   return true;
 }
 
+void put_process(const ProcessIdentity& process, Json& json) {
+  json["pid"] = process.pid;
+  json["pid_namespace"] = to_valid_utf8(process.pid_namespace);
+  json["pid_start_ticks"] = process.start_ticks;
+}
+
+std::optional<ProcessIdentity> get_process(const Json& json) {
+  if (!json.is_object() || !json.contains("pid") || !json["pid"].is_number_integer()) {
+    return std::nullopt;
+  }
+  ProcessIdentity process;
+  process.pid = json["pid"].get<pid_t>();
+  if (json.contains("pid_namespace") && json["pid_namespace"].is_string()) {
+    process.pid_namespace = json["pid_namespace"].get<std::string>();
+  }
+  if (json.contains("pid_start_ticks") && json["pid_start_ticks"].is_number_unsigned()) {
+    process.start_ticks = json["pid_start_ticks"].get<std::uint64_t>();
+  }
+  return process;
+}
+
 }  // namespace
 
 bool all_ended(std::span<const RankRecordFile> ranks) {
@@ -41,9 +62,10 @@ std::string format_rank_record(const RankRecordFile& record) {
   json["schema"] = kRankSchema;
   json["rank"] = record.rank;
   json["node_directory"] = to_valid_utf8(record.node_directory);
-  json["pid"] = record.monitor.pid;
-  json["pid_namespace"] = to_valid_utf8(record.monitor.pid_namespace);
-  json["pid_start_ticks"] = record.monitor.start_ticks;
+  put_process(record.monitor, json);
+  if (record.command) {
+    put_process(*record.command, json["command"]);
+  }
   if (record.baseline_began) {
     json["baseline_began_ns"] = record.baseline_began->count();
   }
@@ -81,15 +103,13 @@ Result<RankRecordFile> parse_rank_record(std::string_view text) {
       record.node_directory == ".." || record.node_directory.find('/') != std::string::npos) {
     return wrong("node_directory");
   }
-  if (!json.contains("pid") || !json["pid"].is_number_integer()) {
+  const auto monitor = get_process(json);
+  if (!monitor) {
     return wrong("pid");
   }
-  record.monitor.pid = json["pid"].get<pid_t>();
-  if (json.contains("pid_namespace") && json["pid_namespace"].is_string()) {
-    record.monitor.pid_namespace = json["pid_namespace"].get<std::string>();
-  }
-  if (json.contains("pid_start_ticks") && json["pid_start_ticks"].is_number_unsigned()) {
-    record.monitor.start_ticks = json["pid_start_ticks"].get<std::uint64_t>();
+  record.monitor = *monitor;
+  if (json.contains("command") && !(record.command = get_process(json["command"]))) {
+    return wrong("command");
   }
   if (!get_time(json, "baseline_began_ns", record.baseline_began)) {
     return wrong("baseline_began_ns");

@@ -22,6 +22,7 @@ struct RankRecordFile {
   int rank = 0;
   std::string node_directory;  // the name below nodes/
   ProcessIdentity monitor;
+  std::optional<ProcessIdentity> command;  // told within a second of its start
   /// When its monitor began to watch the idle node (CLOCK_MONOTONIC), and how busy the node's
   /// hardware threads were from then to the command's start, 0 to 1. Told just before that start.
   std::optional<Nanoseconds> baseline_began;

@@ -87,15 +87,24 @@ std::string unreadable_part(std::size_t bytes, int rank) {
       rank);
 }
 
-/// Gives the rank the end that its monitor could not write. The bytes of its journal that cannot be
-/// read.
-Result<std::size_t> end_rank(const NodeDirectory& node, RankRecordFile& rank) {
-  CommandTimes times;
+/// What the rank's journal tells, and how many of its bytes cannot be read; those are noted.
+Result<std::size_t> read_times(const NodeDirectory& node,
+                               RankRecordFile& rank,
+                               CommandTimes& times) {
   std::size_t torn_bytes = 0;
   const fs::path journal = node.journal(rank.rank);
   if (std::ranges::count(node.journals(), journal) > 0) {  // else killed before it had one
     JOULESCALE_TRY_ASSIGN(torn_bytes, read_journal(journal, times));
   }
+  if (torn_bytes > 0) {
+    rank.facts.part.source_notes.push_back(
+        {"journal", rank.facts.identity, unreadable_part(torn_bytes, rank.rank), false});
+  }
+  return torn_bytes;
+}
+
+/// Gives the rank the end that its monitor could not write.
+void end_rank(const CommandTimes& times, const std::string& here, RankRecordFile& rank) {
   rank.began = times.begin;
   rank.ended = times.end.value_or(std::max(times.last, times.begin.value_or(times.last)));
   if (rank.facts.gpus.empty()) {  // killed in its first second
@@ -106,22 +115,35 @@ Result<std::size_t> end_rank(const NodeDirectory& node, RankRecordFile& rank) {
     part.source_notes.push_back(
         {"journal",
          rank.facts.identity,
-         fmt::format("the journal of rank {} is missing or holds no reading: what it measured is "
-                     "not known",
+         fmt::format("the journal of rank {} is missing or holds no reading: what no other rank "
+                     "read is not known",
                      rank.rank),
          false});
   }
-  if (torn_bytes > 0) {
+  if (!times.end && rank.command && rank.facts.identity == here &&
+      liveness_of(*rank.command) == Liveness::kRuns) {
     part.source_notes.push_back(
-        {"journal", rank.facts.identity, unreadable_part(torn_bytes, rank.rank), false});
+        {"command",
+         rank.facts.identity,
+         fmt::format("the command of rank {} (process {}) outlived its monitor and still ran when "
+                     "this record was made: what it uses after the last reading is not in it",
+                     rank.rank,
+                     rank.command->pid),
+         false});
   }
   part.flags.emplace_back("recovered");
   if (times.begin) {
     part.started_at = format_rfc3339(*times.begin + times.wall_offset);
   }
   part.duration = to_seconds(*rank.ended - rank.began.value_or(*rank.ended));
-  part.ranks = {{rank.rank, rank.facts.identity, times.exit_status, times.signal, part.duration}};
-  return torn_bytes;
+  RankRecord entry{rank.rank, rank.facts.identity, times.exit_status, times.signal, {}, {}};
+  if (part.duration.value() > 0.0) {
+    entry.duration = part.duration;
+  }
+  if (times.end) {
+    entry.ended_at = format_rfc3339_us(*times.end + times.wall_offset);
+  }
+  part.ranks = {std::move(entry)};
 }
 
 Result<void> recover_node(const RunDirectory& directory,
@@ -131,7 +153,9 @@ Result<void> recover_node(const RunDirectory& directory,
   const NodeDirectory node{directory.nodes() / name};
   const std::string here = identity_here();
   for (RankRecordFile& rank : ranks) {
+    CommandTimes times;
     if (rank.ended) {
+      JOULESCALE_TRY(read_times(node, rank, times));
       continue;
     }
     if (may_still_run(rank, node.journal(rank.rank), here, kStillWritten)) {
@@ -142,7 +166,8 @@ Result<void> recover_node(const RunDirectory& directory,
                                name,
                                rank.monitor.pid));
     }
-    JOULESCALE_TRY_ASSIGN(const std::size_t torn_bytes, end_rank(node, rank));
+    JOULESCALE_TRY_ASSIGN(const std::size_t torn_bytes, read_times(node, rank, times));
+    end_rank(times, here, rank);
     if (launch.expected_ranks <= 1 && *rank.ended <= rank.began.value_or(*rank.ended)) {
       return Error(
           ErrorCode::kUnavailable,

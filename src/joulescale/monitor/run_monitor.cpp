@@ -143,13 +143,15 @@ Result<void> start_recorder(RotatingJournal journal,
   return {};
 }
 
-/// Has the record of a rank that is killed tell of its hardware.
-void tell_hardware_later(const MonitorOptions& options,
-                         const MonitorPlan& plan,
-                         const std::optional<IdleWatch>& idle,
-                         Recorder& recorder) {
-  recorder.do_later([&options, &plan, &idle, &recorder] {
+/// Has the record of a rank that is killed tell of its hardware and its command.
+void tell_facts_later(const MonitorOptions& options,
+                      const MonitorPlan& plan,
+                      const std::optional<IdleWatch>& idle,
+                      pid_t command,
+                      Recorder& recorder) {
+  recorder.do_later([&options, &plan, &idle, command, &recorder] {
     RankRecordFile record = registration(plan, idle ? &*idle : nullptr);
+    record.command = process_here(command);
     add_hardware_facts(options, recorder, record);
     // Should it fail, the record as it was stands, and the end will tell of the disk.
     static_cast<void>(write_rank_record(plan, record, Durability::kNow));
@@ -159,6 +161,7 @@ void tell_hardware_later(const MonitorOptions& options,
 /// Runs the command to its end, between the last readings before it and the last ones after it.
 Result<void> run_command(const MonitorOptions& options,
                          const MonitorPlan& plan,
+                         const std::optional<IdleWatch>& idle,
                          Sampler& sampler,
                          Recorder& recorder,
                          CommandSession& session,
@@ -168,6 +171,7 @@ Result<void> run_command(const MonitorOptions& options,
                         session.start(options.command, command_environment(plan.node_directory)));
   recorder.command_began(session.run().began);
   if (started) {
+    tell_facts_later(options, plan, idle, session.command(), recorder);
     session.wait(options.wait_for_children);
   } else {
     say(session.exec_error());
@@ -221,8 +225,7 @@ Result<MonitorOutcome> run_in(const MonitorOptions& options,
     recorder->finish();
     return *ended;
   }
-  tell_hardware_later(options, plan, idle, *recorder);
-  if (auto ran = run_command(options, plan, sampler, *recorder, session, clock); !ran) {
+  if (auto ran = run_command(options, plan, idle, sampler, *recorder, session, clock); !ran) {
     sampler.stop(kStopPatience);
     return Error(ErrorCode::kInvalidArgument, ran.error().text());
   }

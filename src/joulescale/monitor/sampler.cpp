@@ -21,6 +21,9 @@ constexpr Nanoseconds kLastTickInterval = std::chrono::milliseconds(1);
 constexpr int kLastTickSlowdown = 5;  // of a sensor's own least period
 /// Of an estimate that stands by for a counter: it is read again should the counter's source end.
 constexpr Nanoseconds kSparePeriod = std::chrono::seconds(1);
+/// How often it is seen whether another rank has left a source. Counters lose nothing meanwhile,
+/// and ranks that end together should not read each other's.
+constexpr Nanoseconds kHeritagePeriod = std::chrono::seconds(1);
 constexpr Nanoseconds kReadyPoll = std::chrono::milliseconds(5);
 constexpr Nanoseconds kMetricsStartPatience = std::chrono::seconds(1);
 constexpr Nanoseconds kMetricsStopPatience = std::chrono::milliseconds(250);
@@ -126,6 +129,7 @@ struct Sampler::Shared {
   bool sample(std::size_t index, Nanoseconds sample_period);
   void settle(Source& source, std::uint64_t requests, bool settled);
   bool owns_other_sources_now(const Sensor& sensor);
+  bool inherits(const Sensor& sensor);
   void note_domains(std::size_t index, std::span<const Channel> channels);
   bool is_spare(const Source& source) const;
   void sample_last_tick(std::size_t index);
@@ -191,6 +195,9 @@ void Sampler::Shared::name_hanging_sources() {
       event.sensor = i;
       event.name = sources[i].sensor->name();
       event.error = "did not answer at the end of the run";
+      if (sources[i].awaited && !sources[i].settled) {  // nor ever before
+        event.missing.push_back(event.error);
+      }
     }
   }
 }
@@ -238,7 +245,8 @@ void Sampler::Shared::run(std::size_t index) {
   leave_inherited_core();
   Sensor& sensor = *sources[index].sensor;
   if (claims) {
-    sensor.share([this](const std::string& name) { return claims->claim(name); });
+    sensor.share([this](const std::string& name) { return claims->claim(name); },
+                 [this](const std::string& name) { return claims->inherit(name); });
   }
   const bool awaited = sources[index].awaited;
   const bool begins = awaited || wait_for_awaited();
@@ -326,6 +334,12 @@ bool Sampler::Shared::owns_other_sources_now(const Sensor& sensor) {
   return freed || lost;
 }
 
+/// Whether another rank has ended and left what this sensor reads on.
+bool Sampler::Shared::inherits(const Sensor& sensor) {
+  return std::ranges::any_of(sensor.heritage(),
+                             [&](const std::string& name) { return claims->inherit(name); });
+}
+
 void Sampler::Shared::settle(Source& source, std::uint64_t requests, bool settled) {
   if (claims && settled && !source.settled) {
     for (const std::string& name : source.sensor->granted()) {
@@ -350,6 +364,7 @@ bool Sampler::Shared::sample(std::size_t index, Nanoseconds sample_period) {
   const Sensor& sensor = *source.sensor;
   const std::size_t num_channels = sensor.channels().size();
   Nanoseconds deadline = clock.monotonic_now();
+  Nanoseconds next_heritage = deadline + kHeritagePeriod;
   std::uint64_t missed = 0;
   Watching watching(sensor, deadline);
   std::vector<RawReading> readings(num_channels);
@@ -376,6 +391,12 @@ bool Sampler::Shared::sample(std::size_t index, Nanoseconds sample_period) {
     }
     if (owns_other_sources_now(sensor)) {
       return true;
+    }
+    if (now >= next_heritage) {
+      next_heritage = now + kHeritagePeriod;
+      if (inherits(sensor)) {
+        return true;
+      }
     }
     const bool waits_for_others = source.awaited && num_channels == 0 && !others_ready;
     Nanoseconds until = waits_for_others ? std::min(deadline, now + kReadyPoll)

@@ -37,6 +37,8 @@ class CommandSession {
 
   /// A process of ours among the monitor's children, no part of the command.
   pid_t witness() const { return witness_.pid(); }
+  /// The command's process while it runs, else -1.
+  pid_t command() const { return command_; }
   const CommandRun& run() const { return run_; }
   const std::string& exec_error() const { return exec_error_; }
 

@@ -49,18 +49,20 @@ bool SourceClaims::still_in_place(const std::string& source, const Lock& lock) c
          opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-bool SourceClaims::claim(const std::string& source) {
-  const std::lock_guard guard(mutex_);
-  Lock& lock = locks_[source];
-  if (lock.held) {
-    return true;
-  }
+bool SourceClaims::was_read(const Lock& lock) {
+  char state = 0;
+  return ::pread(lock.fd.get(), &state, 1, 0) == 1 && state == kReady;
+}
+
+/// Whether the source has a lock file, with O_CREAT in `flags` a new one if need be.
+bool SourceClaims::open_file(const std::string& source, int flags, Lock& lock) const {
   if (!lock.fd.valid() || !still_in_place(source, lock)) {
-    lock.fd.reset(::open(file_of(source).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    lock.fd.reset(::open(file_of(source).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600));
   }
-  if (!lock.fd.valid()) {
-    return true;
-  }
+  return lock.fd.valid();
+}
+
+bool SourceClaims::take(const std::string& source, Lock& lock) const {
   if (::flock(lock.fd.get(), LOCK_EX | LOCK_NB) != 0) {
     return false;
   }
@@ -70,6 +72,18 @@ bool SourceClaims::claim(const std::string& source) {
   }
   lock.held = true;
   return true;
+}
+
+bool SourceClaims::claim(const std::string& source) {
+  const std::lock_guard guard(mutex_);
+  Lock& lock = locks_[source];
+  return lock.held || !open_file(source, O_CREAT, lock) || take(source, lock);
+}
+
+bool SourceClaims::inherit(const std::string& source) {
+  const std::lock_guard guard(mutex_);
+  Lock& lock = locks_[source];
+  return lock.held || (open_file(source, 0, lock) && was_read(lock) && take(source, lock));
 }
 
 void SourceClaims::set_ready(const std::string& source) {
@@ -84,9 +98,7 @@ void SourceClaims::set_ready(const std::string& source) {
 bool SourceClaims::is_ready(const std::string& source) {
   const std::lock_guard guard(mutex_);
   const auto found = locks_.find(source);
-  char state = 0;
-  return found != locks_.end() && found->second.fd.valid() &&
-         ::pread(found->second.fd.get(), &state, 1, 0) == 1 && state == kReady;
+  return found != locks_.end() && found->second.fd.valid() && was_read(found->second);
 }
 
 bool SourceClaims::verify() {

@@ -31,6 +31,9 @@ class SourceClaims {
   /// files cannot be made at all the answer is true: twice measured is mended when nodes are
   /// merged, not measured is lost.
   bool claim(const std::string& source);
+  /// The same of a source that another process of the launch has read and reads no longer; false
+  /// if none ever did. Makes no lock file.
+  bool inherit(const std::string& source);
   /// The holder says that the first readings are in.
   void set_ready(const std::string& source);
   /// Whether the holder, whoever it is, said so.
@@ -48,6 +51,9 @@ class SourceClaims {
     UniqueFd fd;
     bool held = false;
   };
+  static bool was_read(const Lock& lock);
+  bool open_file(const std::string& source, int flags, Lock& lock) const;
+  bool take(const std::string& source, Lock& lock) const;
   std::filesystem::path file_of(const std::string& source) const;
   bool still_in_place(const std::string& source, const Lock& lock) const;
 

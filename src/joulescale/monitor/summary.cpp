@@ -259,9 +259,17 @@ std::string end_text(const RunRecord& run) {
   if (succeeded(run)) {
     return "";
   }
-  const auto first = std::ranges::find_if(run.ranks, failed);
+  const RankRecord* first = first_failure(run.ranks);
+  const auto num_failed = std::ranges::count_if(run.ranks, failed);
   const std::string whose =
-      run.ranks.size() > 1 && first != run.ranks.end() ? fmt::format("rank {}: ", first->rank) : "";
+      run.ranks.size() > 1 && first != nullptr
+          ? fmt::format(
+                "{}rank {}: ",
+                num_failed > 1
+                    ? fmt::format("{} of {} ranks failed, first ", num_failed, run.ranks.size())
+                    : "",
+                first->rank)
+          : "";
   if (run.signal) {
     const char* name = ::sigabbrev_np(*run.signal);
     return fmt::format("; {}ended by signal {}{}",
@@ -294,7 +302,8 @@ std::string lack_lines(const RunRecord& run) {
   for (const SourceNote& note : run.source_notes) {
     if (note.missing) {
       text += fmt::format("  not measured: {}: {}\n", note.source, note.note);
-    } else if (note.source == "journal") {
+    } else if (note.source == "journal" || note.source == "command" ||
+               note.note.find("CUDA_VISIBLE_DEVICES") != std::string::npos) {
       text += fmt::format("  {}\n", note.note);
     }
   }
@@ -307,6 +316,15 @@ std::string lack_lines(const RunRecord& run) {
                                 : "no counter and no power value was read");
   }
   return text;
+}
+
+/// ", the last one 0.35 s after it".
+std::string lateness(const std::vector<SourceRecord>& sources) {
+  Seconds latest;
+  for (const SourceRecord& source : sources) {
+    latest = std::max(latest, source.late_start.value_or(Seconds()));
+  }
+  return fmt::format(", the last one by {:.3g} s", latest.value());
 }
 
 }  // namespace
@@ -334,10 +352,15 @@ std::string format_summary(const RunRecord& run, const std::string& directory) {
                         missing_ranks(run));
   }
   for (const std::string& flag : run.flags) {
-    text += fmt::format("  flag        {}: {}\n", flag, flag_meaning(flag));
+    text += fmt::format("  flag        {}: {}{}\n",
+                        flag,
+                        flag_meaning(flag),
+                        flag == "late_start" ? lateness(run.sources) : "");
   }
   text += lack_lines(run);
-  text += fmt::format("  record: {}\n", directory);
+  if (!directory.empty()) {
+    text += fmt::format("  record: {}\n", directory);
+  }
   return text;
 }
 

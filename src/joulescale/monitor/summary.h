@@ -9,7 +9,7 @@
 namespace joulescale {
 
 /// Several lines, each with a line end; every figure with its unit, every estimate with its label
-/// and inputs. `directory`: where the record lies.
+/// and inputs. `directory`: where the record lies; empty: nowhere.
 std::string format_summary(const RunRecord& run, const std::string& directory);
 
 }  // namespace joulescale

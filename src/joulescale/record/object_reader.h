@@ -2,6 +2,8 @@
 // Reads the members of a JSON object into typed fields. Only for this room's .cpp files.
 #pragma once
 
+#include <algorithm>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,6 +12,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "joulescale/base/text.h"
 #include "joulescale/record/run_record.h"
 
 namespace joulescale::internal {
@@ -112,6 +115,18 @@ class ObjectReader {
   void fail(const char* key, std::string_view wanted) {
     if (problem_.empty()) {
       problem_ = fmt::format("'{}' is not {}", path_of(key), wanted);
+    }
+  }
+  /// Where a user wrote the object: another key is a misspelt one.
+  void allow_only(std::initializer_list<std::string_view> keys) {
+    if (!json_.is_object()) {
+      return;
+    }
+    for (const auto& [name, value] : json_.items()) {
+      if (std::ranges::find(keys, name) == keys.end() && problem_.empty()) {
+        problem_ = fmt::format(
+            "'{}' is no key; allowed are {}", path_of(to_valid_utf8(name)), fmt::join(keys, ", "));
+      }
     }
   }
   bool has(const char* key) const { return find(key) != nullptr; }

@@ -243,6 +243,7 @@ RunRecord read_run(ObjectReader& reader) {
     entry.get("exit_status", rank.exit_status);
     entry.get("signal", rank.signal);
     entry.get("duration_s", rank.duration);
+    entry.get("ended_at", rank.ended_at);
   });
   reader.object("launch", [&](ObjectReader& entry) {
     entry.get("key", run.launch.key);
@@ -294,7 +295,10 @@ Result<RunRecord> read_run_record(const std::filesystem::path& file) {
 }
 
 Result<StudyRecord> parse_study_record(std::string_view text) {
-  return parse_with(text, read_study);
+  return parse_with(text, [](ObjectReader& reader) {
+    reader.allow_only({"name", "series", "more_series", "repetition", "axes"});
+    return read_study(reader);
+  });
 }
 
 Result<TrainingRecord> parse_training_record(std::string_view text) {

@@ -120,6 +120,7 @@ Json write_rank(const RankRecord& rank) {
   put(object, "exit_status", rank.exit_status);
   put(object, "signal", rank.signal);
   put(object, "duration_s", rank.duration);
+  put(object, "ended_at", rank.ended_at);
   return object;
 }
 

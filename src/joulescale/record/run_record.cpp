@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "joulescale/base/text.h"
 
@@ -23,7 +24,7 @@ constexpr std::array<FlagMeaning, 16> kFlagMeanings = {{
     {"late_start", "a source came after the command had started"},
     {"clock_step", "the wall clock was set during the run"},
     {"suspend", "the machine slept during the run"},
-    {"gap", "a source gave no value, or a counter stood still, for a second or more"},
+    {"gap", "a source was not read, gave no value or stood still for a second or more"},
     {"shared_node",
      "whole node, not exclusive: other programs kept CPUs busy, their energy is in it"},
     {"launcher_wrapped", "the command is a launcher: other nodes are not measured"},
@@ -72,6 +73,20 @@ std::optional<Nanoseconds> parse_baseline_length(std::string_view text) {
 }
 
 bool failed(const RankRecord& rank) { return rank.signal || rank.exit_status.value_or(0) != 0; }
+
+const RankRecord* first_failure(std::span<const RankRecord> ranks) {
+  // Times of one form compare as texts; a rank whose end nobody saw comes after the others.
+  const auto order = [](const RankRecord& rank) {
+    return std::tuple(rank.ended_at.empty(), std::string_view(rank.ended_at), rank.rank);
+  };
+  const RankRecord* first = nullptr;
+  for (const RankRecord& rank : ranks) {
+    if (failed(rank) && (first == nullptr || order(rank) < order(*first))) {
+      first = &rank;
+    }
+  }
+  return first;
+}
 
 bool succeeded(const RunRecord& run) { return run.exit_status == 0 && !run.signal; }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -53,7 +54,8 @@ struct RankRecord {
   std::string node;
   std::optional<int> exit_status;  // one of exit_status and signal
   std::optional<int> signal;
-  Seconds duration;
+  std::optional<Seconds> duration;  // absent: when it began or ended is not known
+  std::string ended_at;  // of its command; RFC 3339, UTC; empty where its monitor was killed
 };
 
 struct NodeRecord {
@@ -222,8 +224,7 @@ struct RunRecord {
   std::vector<std::string> command;  // empty when redacted
   std::string started_at;            // of the first command; RFC 3339, UTC
   Seconds duration;
-  std::optional<int>
-      exit_status;  // one of exit_status and signal: the first rank that failed, else 0
+  std::optional<int> exit_status;  // one of exit_status and signal: of first_failure(), else 0
   std::optional<int> signal;
   std::vector<RankRecord> ranks;
   LaunchRecord launch;
@@ -251,6 +252,9 @@ std::string_view flag_meaning(std::string_view flag);
 
 /// Ended by a signal or with another status than 0.
 bool failed(const RankRecord& rank);
+
+/// The one that failed first in time (launchers end the others then); nullptr if none failed.
+const RankRecord* first_failure(std::span<const RankRecord> ranks);
 
 /// Ended with status 0 and by no signal.
 bool succeeded(const RunRecord& run);

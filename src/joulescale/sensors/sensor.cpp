@@ -195,7 +195,17 @@ bool Sensor::may_read(const std::string& source) {
   return granted;
 }
 
+bool Sensor::may_inherit(const std::string& source) {
+  if (!inherit_) {
+    return false;
+  }
+  const bool granted = inherit_(source);
+  (granted ? granted_ : heritage_).push_back(source);
+  return granted;
+}
+
 void Sensor::forget_claims() {
+  heritage_.clear();
   granted_.clear();
   elsewhere_.clear();
 }

@@ -130,9 +130,10 @@ struct DeviceInfo {
   std::string uuid;
   std::string model;
   std::string driver;
-  bool visible = true;   // to the command
-  bool measured = true;  // has channels
-  bool mig = false;      // split into instances; its channels are those of the whole GPU
+  bool visible = true;     // to the command
+  bool measured = true;    // has channels
+  bool inherited = false;  // measured for another rank, whose command saw it and has ended
+  bool mig = false;        // split into instances; its channels are those of the whole GPU
 };
 
 /// Asks for the right to read a source, which one process of a launch has at a time. True also for
@@ -152,11 +153,17 @@ class Sensor {
   virtual ~Sensor() = default;
 
   /// From the next open() on, the sensor has channels only for sources that `claim` grants.
-  void share(SourceClaim claim) { claim_ = std::move(claim); }
-  /// What the last open() was granted, and what other processes read: "powercap", "perf",
-  /// "estimate", the UUIDs of GPUs. Both are empty for a sensor that is not shared.
+  /// `inherit` grants only what another process has read before and reads no longer.
+  void share(SourceClaim claim, SourceClaim inherit) {
+    claim_ = std::move(claim);
+    inherit_ = std::move(inherit);
+  }
+  /// What the last open() was granted, what other processes read, and what this one inherits should
+  /// another process read it and end: "powercap", "perf", "estimate", the UUIDs of GPUs. All are
+  /// empty for a sensor that is not shared.
   const std::vector<std::string>& granted() const { return granted_; }
   const std::vector<std::string>& elsewhere() const { return elsewhere_; }
+  const std::vector<std::string>& heritage() const { return heritage_; }
 
   /// The name of the source in the catalogue ("powercap").
   virtual std::string_view name() const = 0;
@@ -186,12 +193,16 @@ class Sensor {
  protected:
   /// For open(): whether the source is this process's to read.
   bool may_read(const std::string& source);
+  /// The same of a source that is another process's, as long as that one lives.
+  bool may_inherit(const std::string& source);
   void forget_claims();
 
  private:
   SourceClaim claim_;
+  SourceClaim inherit_;
   std::vector<std::string> granted_;
   std::vector<std::string> elsewhere_;
+  std::vector<std::string> heritage_;
 };
 
 /// The command, for root, that lets this program have a capability: "setcap CAPABILITY+ep FILE".

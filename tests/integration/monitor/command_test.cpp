@@ -290,6 +290,8 @@ TEST_F(MonitorUsage, MistakesAreOneLineAndStatus2) {
     std::vector<std::string> arguments;
     std::string named;
   };
+  const std::string study = (work_ / "study.json").native();
+  std::ofstream(study) << R"({"name": "x", "serie": "gpus"})";
   const std::vector<Mistake> mistakes = {
       {{"monitor"}, "no command given"},
       {{"monitor", "--rate", "0", "--", "true"}, "--rate"},
@@ -302,7 +304,9 @@ TEST_F(MonitorUsage, MistakesAreOneLineAndStatus2) {
       {{"monitor", "--root=", "--output", "x", "--", "true"}, "option '--root=' has no value"},
       {{"monitor", "--root", "/nonexistent", "--", "true"}, "'/nonexistent' is no directory"},
       {{"monitor", "--require", "warp", "--", "true"}, "--require: 'warp'"},
+      {{"monitor", "--require", "cpu,,gpu", "--", "true"}, "--require: an empty item"},
       {{"monitor", "--study", "/nonexistent", "--", "true"}, "--study"},
+      {{"monitor", "--study", study, "--", "true"}, "'serie' is no key; allowed are name, series"},
       {{"monitor", "--rat", "3", "--", "true"}, "unknown option '--rat'; did you mean --rate?"},
       {{"monitor", "--rat=3", "--", "true"}, "unknown option '--rat'; did you mean --rate?"},
       {{"monitor", "--rat", "3", "true", "--rate", "5"}, "unknown option '--rat'"},

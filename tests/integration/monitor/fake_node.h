@@ -27,14 +27,14 @@ class FakeNode {
   }
   const SteadyPackage& package() const { return package_; }
 
-  /// Of a run in which rank N saw GPU-N alone. A GPU is measured while its rank runs; the node's
-  /// time goes from the first rank's begin to the last one's end. Returns what was allowed, as a
-  /// share of the energy.
+  /// Of a run in which rank N saw GPU-N alone. A GPU is read while its rank runs, and by another
+  /// rank from a second after that on; the node's time goes from the first rank's begin to the last
+  /// one's end. Returns what was allowed, as a share of the energy.
   static double expect_gpus_of_ranks(const RunRecord& run) {
     double own_time_j = 0.0;
     double whole_time_j = 0.0;
     for (const RankRecord& rank : run.ranks) {
-      own_time_j += gpu_watts(rank.rank) * rank.duration.value();
+      own_time_j += gpu_watts(rank.rank) * rank.duration->value();
       whole_time_j += gpu_watts(rank.rank) * run.duration.value();
     }
     const ComponentEnergy& gpu = run.energy.components.at("gpu");

@@ -178,7 +178,8 @@ TEST_F(MetricsTest, TheCommandsCpuTimeIsThatOfAllItsProcesses) {
 TEST_F(MetricsTest, MemoryThatNoReadingSawIsAbsentNotZero) {
   Program brief(monitor({"--nvml-library", "/none.so"}, {"sleep", "0.2"}));
   ASSERT_EQ(brief.wait_status(), 0) << brief.err();
-  const MetricRecord* rss = find(record(), "load/rank-0/rss");
+  const RunRecord brief_run = record();
+  const MetricRecord* rss = find(brief_run, "load/rank-0/rss");
   EXPECT_TRUE(rss == nullptr || !rss->maximum || *rss->maximum > 0.0);
   std::filesystem::remove_all(run_directory());
   Program longer(monitor({"--nvml-library", "/none.so"}, {"sleep", "2.2"}));

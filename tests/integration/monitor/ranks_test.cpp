@@ -153,6 +153,53 @@ TEST_F(MonitorRanks, AnotherRankGoesOnWhenTheSamplerIsKilled) {
   EXPECT_THAT(lock_files(run.id), IsEmpty());
 }
 
+TEST_F(MonitorRanks, TheGpuOfARankThatEndsEarlyIsReadToTheEnd) {
+  const auto brief = start(0, 2, {"sleep", "1"}, {{"CUDA_VISIBLE_DEVICES", "0"}});
+  const auto longer = start(1, 2, {"sleep", "5"}, {{"CUDA_VISIBLE_DEVICES", "1"}});
+  EXPECT_EQ(brief->wait_status(), 0);
+  EXPECT_EQ(longer->wait_status(), 0);
+  const RunRecord run = record();
+  EXPECT_GE(run.duration.value(), 4.9);
+  EXPECT_EQ(run.devices.count, 2);
+  const double watts = FakeNode::gpu_watts(0) + FakeNode::gpu_watts(1);
+  const ComponentEnergy& gpu = run.energy.components.at("gpu");
+  expect_energy(gpu, watts * run.duration.value());
+  EXPECT_LT(gpu.uncertainty->value(), 0.1 * gpu.energy.value())
+      << "that of a second of one GPU, not of four";
+  EXPECT_THAT(run.flags, Not(Contains("devices_not_visible")));
+  EXPECT_THAT(run.flags, Not(Contains("gap")));
+  EXPECT_THAT(lock_files(run.id), IsEmpty());
+}
+
+TEST_F(MonitorRanks, OfRanksThatFailTheFirstInTimeIsNamed) {
+  const auto ended = start(0, 3, {"sleep", "30"});
+  const auto failing = start(1, 3, {"sh", "-c", "sleep 1; exit 7"});
+  const auto good = start(2, 3, {"sleep", "0.2"});
+  EXPECT_EQ(failing->wait_status(), 7);
+  ended->signal(SIGTERM);  // as a launcher does
+  EXPECT_EQ(ended->wait_status(), -SIGTERM);
+  EXPECT_EQ(good->wait_status(), 0);
+  const RunRecord run = record();
+  EXPECT_EQ(run.exit_status, 7);
+  EXPECT_FALSE(run.signal);
+  EXPECT_EQ(run.ranks.at(0).signal, SIGTERM);
+}
+
+TEST_F(MonitorRanks, ASurvivorSaysThatAMonitorWasKilled) {
+  const auto killed = start(0, 2, {"sleep", "1"});
+  wait_for_rank(0, 10s);
+  std::vector<std::string> arguments = monitor(options(), {"sleep", "2"});
+  std::erase(arguments, "--quiet");
+  Program survivor(arguments, ProgramOptions{.environment = torchrun_rank(1, 2)});
+  wait_for_rank(1, 10s);
+  killed->signal(SIGKILL);
+  killed->wait();
+  EXPECT_EQ(survivor.wait_status(), 0);
+  EXPECT_THAT(survivor.err(),
+              AllOf(HasSubstr("the monitor of rank 0 was killed"),
+                    HasSubstr("joulescale recover " + run_directory().native())));
+}
+
 TEST_F(MonitorRanks, ARankThatIsRegisteredIsRefused) {
   const auto first = start(0, 2, {"sleep", "1"});
   const auto other = start(1, 2, {"sleep", "1"});

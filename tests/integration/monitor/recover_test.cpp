@@ -304,6 +304,61 @@ TEST_F(MonitorRecover, AJournalThatIsDamagedIsSaid) {
   EXPECT_GT(count_of(rows.out(), "\n"), 10U);
 }
 
+TEST_F(MonitorRecover, ACommandThatOutlivedItsMonitorIsSaid) {
+  Program program(measured({"sleep", "6"}), {.new_session = true});
+  wait_for_rank(0, 10s);
+  std::this_thread::sleep_for(3300ms);
+  program.signal(SIGKILL);
+  program.wait();
+  Program recover({joulescale(), "recover", run_directory().native()});
+  EXPECT_EQ(recover.wait_status(), 0) << recover.err();
+  EXPECT_THAT(recover.out(), HasSubstr("the command of rank 0 (process "));
+  EXPECT_THAT(recover.out(), HasSubstr("outlived its monitor and still ran"));
+  EXPECT_TRUE(record().ranks.at(0).ended_at.empty());
+  Program again({joulescale(), "recover", run_directory().native()});
+  EXPECT_EQ(again.wait_status(), 0);
+  EXPECT_THAT(again.err(), HasSubstr("was complete: nothing to recover"));
+}
+
+TEST_F(MonitorRecover, AFinishedRankWithADamagedJournalIsSaid) {
+  Program program(measured({"sleep", "2.3"}));
+  ASSERT_EQ(program.wait_status(), 0);
+  fs::remove(run_directory() / "run.json");
+  for (const auto& node : fs::directory_iterator(run_directory() / "nodes")) {
+    fs::remove(node.path() / "node.json");
+    fs::resize_file(node.path() / "journal-0", fs::file_size(node.path() / "journal-0") - 10);
+  }
+  Program recover({joulescale(), "recover", run_directory().native()});
+  EXPECT_EQ(recover.wait_status(), 0) << recover.err();
+  EXPECT_THAT(recover.out(), HasSubstr("of the journal of rank 0 cannot be read"));
+}
+
+TEST_F(MonitorRecover, ARankWhoseSourcesAnotherReadHasNoMadeUpTime) {
+  std::vector<std::unique_ptr<Program>> ranks;
+  for (const char* rank : {"0", "1"}) {
+    std::vector<std::string> arguments = measured({"sleep", "20"});
+    arguments.insert(arguments.begin() + 2, {"--launch-id", "two"});
+    ranks.push_back(std::make_unique<Program>(
+        arguments, ProgramOptions{.environment = {{"RANK", rank}, {"WORLD_SIZE", "2"}}}));
+    wait_for_rank(rank[0] - '0', 10s);
+  }
+  std::this_thread::sleep_for(2500ms);
+  for (const auto& program : ranks) {
+    program->signal(SIGKILL);
+    program->wait();
+  }
+  for (const auto& node : fs::directory_iterator(run_directory() / "nodes")) {
+    fs::remove(node.path() / "journal-1");
+  }
+  Program recover({joulescale(), "recover", run_directory().native()});
+  EXPECT_EQ(recover.wait_status(), 0) << recover.err();
+  EXPECT_THAT(recover.out(), HasSubstr("what no other rank read is not known"));
+  const RunRecord run = record();
+  ASSERT_EQ(run.ranks.size(), 2U);
+  EXPECT_GT(run.ranks[0].duration->value(), 1.0);
+  EXPECT_FALSE(run.ranks[1].duration) << "no time that was not seen";
+}
+
 TEST_F(MonitorRecover, WithoutAnyReadingThereIsNothingToRecover) {
   Program program(monitor({"--nvml-library", "/none.so"}, {"sleep", "20"}));
   wait_for_rank(0, 10s);

@@ -117,7 +117,23 @@ TEST_F(SourcesFail, ASourceThatNeverOpensHoldsUpNothing) {
   EXPECT_FALSE(run.energy.components.contains("gpu"));
   EXPECT_THAT(run.source_notes,
               Contains(AllOf(Field(&SourceNote::source, "nvml"),
+                             Field(&SourceNote::missing, true),
                              Field(&SourceNote::note, HasSubstr("did not answer")))));
+}
+
+TEST_F(SourcesFail, ADriverThatCannotBeInitialisedIsMissed) {
+  for (const auto& [code, is_missing] : {std::pair(999, true), {18, true}, {9, false}}) {
+    std::filesystem::remove_all(run_directory());
+    const FakeNvmlDir gpus(JOULESCALE_FAKE_NVML_DIR, gpu("", fmt::format("init {}\n", code)));
+    Program program(monitor(options(gpus), {"true"}));
+    EXPECT_EQ(program.wait_status(), 0);
+    const RunRecord run = record();
+    EXPECT_THAT(run.source_notes,
+                Contains(AllOf(Field(&SourceNote::source, "nvml"),
+                               Field(&SourceNote::missing, is_missing))))
+        << code;
+    EXPECT_EQ(std::ranges::count(run.flags, "no_sensor"), is_missing ? 1 : 0) << code;
+  }
 }
 
 TEST_F(SourcesFail, WaitingForARequiredSourceCanBeInterrupted) {

@@ -169,12 +169,15 @@ TEST(ReportCommand, PageThatCannotBeWrittenLeavesNothing) {
 }
 
 TEST(ReportCommand, FullStandardOutputIsAnError) {
-  ProgramRun run(
-      {"/bin/sh",
-       "-c",
-       std::string(JOULESCALE_BIN_DIR "/joulescale report ") + kPublished + " >/dev/full"});
-  EXPECT_EQ(run.wait(), 1);
-  EXPECT_THAT(run.err(), HasSubstr("standard output"));
+  for (const std::string& arguments : {"report " + std::string(kPublished),
+                                       std::string("--help"),
+                                       std::string("monitor --help"),
+                                       std::string("--version")}) {
+    ProgramRun run(
+        {"/bin/sh", "-c", JOULESCALE_BIN_DIR "/joulescale " + arguments + " >/dev/full"});
+    EXPECT_EQ(run.wait(), 1) << arguments;
+    EXPECT_THAT(run.err(), HasSubstr("standard output")) << arguments;
+  }
 }
 
 TEST(ReportCommand, EstimatedStudySaysSoInEveryFormat) {

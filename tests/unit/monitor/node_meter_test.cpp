@@ -258,6 +258,28 @@ TEST(NodeMeter, APackageThatNeverMovesBesideOneThatDoesIsFlagged) {
   const NodeEnergy energy = meter.finish(at_seconds(1000.0), at_seconds(1005.0));
   EXPECT_EQ(energy.groups.size(), 1U);
   EXPECT_THAT(energy.flags, ElementsAre("gap"));
+  EXPECT_THAT(energy.still, ElementsAre("powercap/package-1"));
+}
+
+TEST(NodeMeter, AfterAResetThePowerIsBelievedWhereItIsSurer) {
+  NodeMeter meter;
+  meter.add_sensor(std::vector{gpu_energy_channel(), power_channel()}, kPeriod);
+  std::uint64_t counter_mj = 1'000'000'000;
+  for (int i = 0; i <= 300; ++i) {
+    if (i == 150) {
+      counter_mj = 500;
+    }
+    meter.add(0,
+              std::vector{ok_reading(1000.0 + 0.1 * i, counter_mj),
+                          ok_reading(1000.0 + 0.1 * i, 300'000)});
+    counter_mj += 30'000;
+  }
+  const NodeEnergy energy = meter.finish(at_seconds(1000.0), at_seconds(1030.0));
+  const GroupEnergy* gpu = find_group(energy, "GPU-1");
+  ASSERT_NE(gpu, nullptr);
+  EXPECT_EQ(gpu->energy.provenance, Provenance::kIntegrated);
+  EXPECT_NEAR(gpu->energy.energy.value(), 9000.0, gpu->energy.uncertainty->value());
+  EXPECT_THAT(energy.flags, Contains("counter_reset"));
 }
 
 TEST(NodeMeter, CounterThatFallsAgainAndAgainFallsBackToPower) {

@@ -46,7 +46,7 @@ NodeReport report_of(const std::string& identity, int rank, int exit_status) {
   report.part.launch = {"k", "none", {}};
   report.part.nodes.push_back({identity, {}, {}, {}});
   report.part.duration = Seconds(10.0 + rank);
-  report.part.ranks.push_back({rank, identity, exit_status, std::nullopt, Seconds(10.0)});
+  report.part.ranks.push_back({rank, identity, exit_status, std::nullopt, Seconds(10.0), {}});
   return report;
 }
 
@@ -118,6 +118,21 @@ TEST(MergeRun, StatusOfAKilledRankIsNotMadeUp) {
   EXPECT_FALSE(unknown.signal.has_value());
   const RunRecord failed = merge_run(launch_of(), std::vector{lost, report_of("b", 1, 7)});
   EXPECT_EQ(failed.exit_status, 7);
+}
+
+TEST(MergeRun, OfRanksThatFailedTheFirstInTimeIsTold) {
+  NodeReport ended_by_launcher = report_of("a", 0, 0);
+  ended_by_launcher.part.ranks = {{0, "a", {}, 15, Seconds(10.0), "2026-01-01T00:00:10.000200Z"},
+                                  {2, "a", 0, {}, Seconds(9.0), "2026-01-01T00:00:09.000000Z"}};
+  NodeReport first = report_of("b", 1, 7);
+  first.part.ranks.front().ended_at = "2026-01-01T00:00:10.000100Z";
+  const RunRecord run = merge_run(launch_of(), std::vector{ended_by_launcher, first});
+  EXPECT_EQ(run.exit_status, 7);
+  EXPECT_FALSE(run.signal);
+  first.part.ranks.front().ended_at.clear();  // nobody saw when
+  const RunRecord other = merge_run(launch_of(), std::vector{ended_by_launcher, first});
+  EXPECT_EQ(other.signal, 15);
+  EXPECT_FALSE(other.exit_status);
 }
 
 TEST(MergeRun, WithoutGpuTheRanksAreTheDevices) {

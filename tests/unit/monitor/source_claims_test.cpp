@@ -52,6 +52,29 @@ TEST(SourceClaims, TheHolderSaysThatItIsReady) {
   EXPECT_TRUE(b.is_ready("powercap"));
 }
 
+TEST(SourceClaims, InheritsWhatWasReadAndIsFree) {
+  const TempDir directory;
+  SourceClaims heir("launch", "n1", directory.path());
+  EXPECT_FALSE(heir.inherit("GPU-1")) << "nobody's";
+  EXPECT_TRUE(fs::is_empty(directory.path()));
+  {
+    SourceClaims owner("launch", "n1", directory.path());
+    ASSERT_TRUE(owner.claim("GPU-1"));
+    EXPECT_FALSE(heir.inherit("GPU-1"));
+  }
+  EXPECT_FALSE(heir.inherit("GPU-1")) << "claimed and never read";
+  {
+    SourceClaims owner("launch", "n1", directory.path());
+    ASSERT_TRUE(owner.claim("GPU-1"));
+    owner.set_ready("GPU-1");
+    EXPECT_FALSE(heir.inherit("GPU-1")) << "its owner lives";
+  }
+  EXPECT_TRUE(heir.inherit("GPU-1"));
+  EXPECT_TRUE(heir.inherit("GPU-1"));
+  SourceClaims late("launch", "n1", directory.path());
+  EXPECT_FALSE(late.claim("GPU-1"));
+}
+
 TEST(SourceClaims, ALockFileThatWasReplacedIsNoClaim) {
   const TempDir directory;
   SourceClaims a("launch", "n1", directory.path());

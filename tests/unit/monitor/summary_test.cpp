@@ -52,7 +52,7 @@ TEST(Summary, NamesAnEnergyOfADeviceHourThatIsAnEstimate) {
 
 TEST(Summary, SaysWhichRanksLeftNoRecord) {
   RunRecord run = gpu_run();
-  run.ranks = {{0, "n", 0, {}, Seconds(1.0)}, {2, "n", 0, {}, Seconds(1.0)}};
+  run.ranks = {{0, "n", 0, {}, Seconds(1.0), {}}, {2, "n", 0, {}, Seconds(1.0), {}}};
   EXPECT_THAT(format_summary(run, "DIR"), Not(HasSubstr("left a record")));
   run.launch.expected_ranks = 4;
   EXPECT_THAT(
@@ -68,24 +68,38 @@ TEST(Summary, SaysHowTheCommandEnded) {
   EXPECT_THAT(format_summary(run, "DIR"), HasSubstr(" on 4 GPUs\n"));
   run.exit_status = 3;
   EXPECT_THAT(format_summary(run, "DIR"), HasSubstr(" on 4 GPUs; exit status 3\n"));
-  run.ranks = {{0, "n", 0, {}, Seconds(1.0)}, {1, "n", {}, 15, Seconds(1.0)}};
+  run.ranks = {{0, "n", 0, {}, Seconds(1.0), {}}, {1, "n", {}, 15, Seconds(1.0), "T1"}};
   run.exit_status.reset();
   run.signal = 15;
   EXPECT_THAT(format_summary(run, "DIR"), HasSubstr("; rank 1: ended by signal 15 (SIGTERM)\n"));
+  run.ranks.push_back({2, "n", 3, {}, Seconds(1.0), "T0"});
   run.signal.reset();
+  run.exit_status = 3;
+  EXPECT_THAT(format_summary(run, "DIR"),
+              HasSubstr("; 2 of 3 ranks failed, first rank 2: exit status 3\n"));
+  run.exit_status.reset();
   EXPECT_THAT(format_summary(run, "DIR"), HasSubstr("; how it ended is not known\n"));
 }
 
 TEST(Summary, SaysWhatTheTotalLacksAndWhatFlagsMean) {
   RunRecord run = gpu_run();
   run.source_notes = {{"powercap", "n", "zone 1: permission denied; chmod it", true},
-                      {"perf", "n", "only to know", false}};
-  run.flags = {"no_sensor", "gap"};
+                      {"perf", "n", "only to know", false},
+                      {"nvml", "n", "CUDA_VISIBLE_DEVICES hides every GPU", false},
+                      {"command", "n", "the command of rank 0 still ran", false}};
+  run.flags = {"no_sensor", "gap", "late_start"};
+  run.sources = {{}, {}};
+  run.sources[0].late_start = Seconds(0.25);
+  run.sources[1].late_start = Seconds(0.5);
   const std::string text = format_summary(run, "DIR");
   EXPECT_THAT(text, HasSubstr("  not measured: powercap: zone 1: permission denied; chmod it\n"));
   EXPECT_THAT(text, Not(HasSubstr("only to know")));
   EXPECT_THAT(text, Not(HasSubstr("says why")));
-  EXPECT_THAT(text, HasSubstr("  flag        gap: a source gave no value, or a counter stood"));
+  EXPECT_THAT(text, HasSubstr("  flag        gap: a source was not read, gave no value or stood"));
+  EXPECT_THAT(text, HasSubstr("had started, the last one by 0.5 s\n"));
+  EXPECT_THAT(text, HasSubstr("CUDA_VISIBLE_DEVICES hides every GPU\n"));
+  EXPECT_THAT(text, HasSubstr("the command of rank 0 still ran\n"));
+  EXPECT_THAT(format_summary(run, ""), Not(HasSubstr("record:")));
   run.energy.total.reset();
   EXPECT_THAT(format_summary(run, "DIR"), HasSubstr("no counter that counts in a total was read"));
   run.energy.components.clear();

@@ -15,7 +15,7 @@ RunRecord example_run() {
   run.started_at = "2026-12-01T08:15:30.123Z";
   run.duration = Seconds(12.5);
   run.exit_status = 0;
-  run.ranks = {{0, "node-a", 0, std::nullopt, Seconds(12.5)}};
+  run.ranks = {{0, "node-a", 0, std::nullopt, Seconds(12.5), "2026-01-01T00:00:12.500000Z"}};
   run.launch = {"local:1", "none", 2};
   run.version = "0.1.0";
   run.nodes = {{"node-a", Joules(100), std::nullopt, {}}};

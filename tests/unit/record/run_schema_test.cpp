@@ -42,7 +42,7 @@ RunRecord full_record() {
   run.duration = Seconds(1.0);
   run.exit_status = 0;
   run.signal = 9;
-  run.ranks = {{0, "n", 0, 9, Seconds(1.0)}};
+  run.ranks = {{0, "n", 0, 9, Seconds(1.0), "2026-01-01T00:00:00.000001Z"}};
   run.launch = {"key", "none", 1};
   run.version = "1";
   run.nodes = {{"h", Joules(1.0), Joules(2.0), {{"cpu", full_component()}}}};

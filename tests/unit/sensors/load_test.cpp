@@ -179,7 +179,7 @@ TEST_P(LoadTest, AReadingAfterReopeningGoesOn) {
 }
 
 TEST_P(LoadTest, AnotherRankReadsTheNode) {
-  sensor_.share([](const std::string&) { return false; });
+  sensor_.share([](const std::string&) { return false; }, {});
   ASSERT_TRUE(sensor_.open().ok());
   ASSERT_EQ(sensor_.channels().size(), 2U);
   EXPECT_EQ(sensor_.channels()[0].name, "load/rank-3/cpu_time");

@@ -221,10 +221,12 @@ TEST_F(PerfSensorTest, AReadThatGivesNothingIsMissing) {
 TEST_F(PerfSensorTest, OneProcessOfALaunchReadsIt) {
   make_two_sockets();
   std::vector<std::string> asked;
-  sensor.share([&](const std::string& source) {
-    asked.push_back(source);
-    return false;
-  });
+  sensor.share(
+      [&](const std::string& source) {
+        asked.push_back(source);
+        return false;
+      },
+      {});
   ASSERT_TRUE(sensor.open().ok());
   EXPECT_TRUE(sensor.channels().empty());
   EXPECT_THAT(asked, ElementsAre("perf"));

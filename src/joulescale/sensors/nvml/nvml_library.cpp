@@ -57,14 +57,14 @@ Error init_error(NvmlReturn code, const std::string& name) {
                                "/dev/nvidia*' names",
                                name));
     case kNvmlVersionMismatch:
-      return Error(ErrorCode::kUnavailable,
+      return Error(ErrorCode::kIo,
                    fmt::format("'{}': library and kernel driver differ in version; reboot, or run "
                                "'modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && "
                                "modprobe nvidia' as root with no program on the GPUs",
                                name));
     default:
       return Error(
-          ErrorCode::kUnavailable,
+          ErrorCode::kIo,
           fmt::format(
               "'{}': nvmlInit_v2 failed with code {}; see that nvidia-smi works", name, code));
   }

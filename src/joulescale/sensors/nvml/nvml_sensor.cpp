@@ -40,8 +40,16 @@ NvmlSensor::NvmlSensor(NvmlOptions options, Clock& clock)
     : options_(std::move(options)), clock_(clock) {}
 
 Result<void> NvmlSensor::open() {
+  const auto kept = std::move(library_);  // opened anew, it need not be initialised anew
   close();
-  JOULESCALE_TRY_ASSIGN(library_, NvmlLibrary::load(options_.library));
+  auto loaded = NvmlLibrary::load(options_.library);
+  if (!loaded) {
+    if (loaded.error().code() != ErrorCode::kUnavailable) {  // the GPUs may be there
+      missing_.push_back(loaded.error().text());
+    }
+    return std::move(loaded).error();
+  }
+  library_ = std::move(loaded).value();
   if (auto found = find_devices(); !found) {
     library_.reset();
     return found;
@@ -70,7 +78,9 @@ Result<void> NvmlSensor::find_devices() {
       std::vector<NvmlGpu> gpus,
       find_nvml_gpus(library_->functions(), options_.cuda_visible_devices, notes_, missing_));
   for (NvmlGpu& gpu : gpus) {
-    if ((gpu.info.visible || options_.all_devices) && may_read(gpu.info.uuid)) {
+    const bool is_own = gpu.info.visible || options_.all_devices;
+    gpu.info.inherited = !is_own && may_inherit(gpu.info.uuid);
+    if (gpu.info.inherited || (is_own && may_read(gpu.info.uuid))) {
       add_channels(gpu);
     }
     devices_.push_back(std::move(gpu.info));

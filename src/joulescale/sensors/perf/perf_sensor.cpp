@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "joulescale/sensors/perf/perf_sensor.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -81,6 +82,10 @@ Result<void> PerfSensor::open_events(const PowerPmu& pmu) {
             fmt::format("{} on CPU {} left out: {}", event.name, cpu.cpu, std::strerror(-opened)));
       }
     }
+  }
+  if (std::ranges::none_of(channels_,
+                           [](const Channel& channel) { return is_counted(channel.domain); })) {
+    notes_.emplace_back("it has no counter of packages or memory: nothing of it counts in a total");
   }
   return {};
 }
