@@ -31,7 +31,7 @@ constexpr double kMebibyte = 1 << 20;
 struct MonitorArguments {
   MonitorOptions options;
   std::string study_file;
-  std::vector<std::string> require;
+  std::string require;
   std::string devices = "visible";
   std::optional<std::string> baseline;
   double cpu_thread_watts = EstimateOptions().cpu_thread_active.value();
@@ -44,6 +44,21 @@ int fail(const Error& error) {
   return exit_status_of(error);
 }
 
+/// The parts between commas, empty ones too; of an empty text none.
+std::vector<std::string> list_of(std::string_view text) {
+  std::vector<std::string> parts;
+  if (text.empty()) {
+    return parts;
+  }
+  for (std::size_t comma = text.find(','); comma != std::string_view::npos;
+       comma = text.find(',')) {
+    parts.emplace_back(text.substr(0, comma));
+    text.remove_prefix(comma + 1);
+  }
+  parts.emplace_back(text);
+  return parts;
+}
+
 Result<void> complete_options(MonitorArguments& arguments) {
   MonitorOptions& options = arguments.options;
   options.version = JOULESCALE_VERSION;
@@ -51,11 +66,7 @@ Result<void> complete_options(MonitorArguments& arguments) {
     return Error(ErrorCode::kInvalidArgument,
                  "no command given; write it after --, as in: joulescale monitor -- sleep 1");
   }
-  for (const std::string& name : arguments.require) {
-    if (name.empty()) {
-      return Error(ErrorCode::kInvalidArgument,
-                   "--require: an empty item; write it as in cpu,dram,gpu");
-    }
+  for (const std::string& name : list_of(arguments.require)) {
     const auto domain = domain_from_name(name);
     if (!domain) {
       return Error(
@@ -140,7 +151,6 @@ void add_monitor_command(CLI::App& app, Invocation& invocation) {
           "--require",
           arguments->require,
           "Components without whose counter nothing is started (exit status 3): cpu, dram, gpu")
-      ->delimiter(',')
       ->type_name("LIST");
   command
       ->add_option(

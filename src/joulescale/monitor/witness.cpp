@@ -55,6 +55,16 @@ void report_pending_signals(int signal_fd, int reports_fd) {
   }
 }
 
+/// What was sent to the monitor's group before this process had left it was not sent to every
+/// process: it would be taken for that, and not be passed on.
+void leave_group() {
+  ::setpgid(0, 0);
+  const sigset_t signals = forwardable_signals();
+  const timespec at_once{};
+  while (::sigtimedwait(&signals, nullptr, &at_once) > 0) {
+  }
+}
+
 [[noreturn]] void run_witness(int reports_fd, int alive_fd) {
   ::prctl(PR_SET_NAME, "joulescale-wit");
   const sigset_t signals = forwardable_signals();
@@ -100,7 +110,7 @@ void Witness::start() {
     reports_fd_.reset();
     alive_fd_.reset();
     if (group_ == Group::kItsOwn) {
-      ::setpgid(0, 0);
+      leave_group();
     }
     run_witness(reports_end.get(), alive_end.get());
   }

@@ -304,7 +304,7 @@ TEST_F(MonitorUsage, MistakesAreOneLineAndStatus2) {
       {{"monitor", "--root=", "--output", "x", "--", "true"}, "option '--root=' has no value"},
       {{"monitor", "--root", "/nonexistent", "--", "true"}, "'/nonexistent' is no directory"},
       {{"monitor", "--require", "warp", "--", "true"}, "--require: 'warp'"},
-      {{"monitor", "--require", "cpu,,gpu", "--", "true"}, "--require: an empty item"},
+      {{"monitor", "--require", "cpu,,gpu", "--", "true"}, "--require: '' is no component"},
       {{"monitor", "--study", "/nonexistent", "--", "true"}, "--study"},
       {{"monitor", "--study", study, "--", "true"}, "'serie' is no key; allowed are name, series"},
       {{"monitor", "--rat", "3", "--", "true"}, "unknown option '--rat'; did you mean --rate?"},
