@@ -30,7 +30,7 @@ int show(const Result<RunRecord>& run, const std::filesystem::path& directory) {
     print_text(stderr, fmt::format("joulescale recover: {}\n", run.error().text()));
     return exit_status_of(run.error());
   }
-  print_text(stdout, format_summary(*run, directory.native()));
+  print_text(stdout, format_summary(*run, std::filesystem::absolute(directory).native()));
   return 0;
 }
 
@@ -42,7 +42,7 @@ int recover(const std::filesystem::path& directory) {
   const auto after = read_file(file);
   if (run && before && after && *before == *after) {
     print_text(stderr,
-               fmt::format("joulescale recover: '{}' was complete: nothing to recover\n",
+               fmt::format("joulescale recover: '{}' was finished before: nothing to recover\n",
                            directory.native()));
   }
   return show(run, directory);

@@ -148,7 +148,8 @@ Result<NodeReport> make_node_report(const LaunchInfo& launch,
     energy = meter.finish(times.begin, times.end);
   }
   std::optional<NodeTimeline> timeline;
-  if (live == nullptr || live->journal_is_whole) {
+  const bool has_journal = !node.journals().empty();  // not where somebody removed the directory
+  if (has_journal && (live == nullptr || live->journal_is_whole)) {
     JOULESCALE_TRY_ASSIGN(timeline, NodeTimeline::open(node, energy, times.begin, times.end));
   }
   // It reads the same silicon, all of it or none.

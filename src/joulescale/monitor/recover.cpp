@@ -126,7 +126,7 @@ void end_rank(const CommandTimes& times, const std::string& here, RankRecordFile
         {"command",
          rank.facts.identity,
          fmt::format("the command of rank {} (process {}) outlived its monitor and still ran when "
-                     "this record was made: what it uses after the last reading is not in it",
+                     "this record was made: what it uses after the record's end is not in it",
                      rank.rank,
                      rank.command->pid),
          false});

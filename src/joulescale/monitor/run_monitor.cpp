@@ -74,7 +74,7 @@ std::optional<MonitorOutcome> wait_for_sources(const MonitorOptions& options,
       for (const Domain domain : missing) {
         say(
             fmt::format("required source '{}' is missing; the command is not started (joulescale "
-                        "sensors says why)",
+                        "sensors shows what there is)",
                         domain_name(domain)));
       }
       return MonitorOutcome{3, std::nullopt, false};

@@ -89,6 +89,16 @@ std::string totals(const EnergyRecord& energy) {
   return text;
 }
 
+std::vector<std::string> estimated_components(const BaselineRecord& baseline) {
+  std::vector<std::string> names;
+  for (const auto& [name, power] : baseline.components) {
+    if (power.provenance == Provenance::kEstimated) {
+      names.push_back(name);
+    }
+  }
+  return names;
+}
+
 std::string baseline_lines(const BaselineRecord& baseline) {
   std::string text;
   const auto out = std::back_inserter(text);
@@ -111,8 +121,9 @@ std::string baseline_lines(const BaselineRecord& baseline) {
   }
   if (baseline.estimated_power && baseline.estimated) {
     fmt::format_to(out,
-                   "  baseline    {:>12.3f} W  ESTIMATED, {}; {:.3f} J in the run's time\n",
+                   "  baseline    {:>12.3f} W  ESTIMATED ({}), {}; {:.3f} J in the run's time\n",
                    baseline.estimated_power->value(),
+                   fmt::join(estimated_components(baseline), " + "),
                    when,
                    baseline.estimated->value());
   }
@@ -168,7 +179,6 @@ struct MetricKind {
   std::size_t num_means = 0;
   double highest = 0.0;
   double difference = 0.0;
-  double rate = 0.0;
   std::size_t num_counters = 0;
 };
 
@@ -185,9 +195,8 @@ MetricKind metric_kind(const std::vector<MetricRecord>& metrics,
       kind.highest = std::max(kind.highest, *metric.maximum);
       ++kind.num_means;
     }
-    if (metric.difference && metric.mean_rate) {
+    if (metric.difference) {
       kind.difference += *metric.difference;
-      kind.rate += *metric.mean_rate;
       ++kind.num_counters;
     }
   }
@@ -221,7 +230,7 @@ std::string bytes_text(double bytes) {
 }
 
 /// What the GPUs and CPUs did, in a line each; nothing where nothing is known.
-std::string metrics_lines(const std::vector<MetricRecord>& metrics) {
+std::string metrics_lines(const std::vector<MetricRecord>& metrics, Seconds duration) {
   std::string gpu;
   if (const auto use = metric_kind(metrics, "nvml/", "/gpu_utilization"); use.num_means > 0) {
     gpu += fmt::format(", {:.0f} % busy", use.sum_of_means / static_cast<double>(use.num_means));
@@ -235,7 +244,10 @@ std::string metrics_lines(const std::vector<MetricRecord>& metrics) {
   gpu += throttle_text(metrics);
   std::string cpu;
   if (const auto tree = metric_kind(metrics, "load/rank-", "/cpu_time"); tree.num_counters > 0) {
-    cpu += fmt::format(", {:.2f} s of the command ({:.2f} cores)", tree.difference, tree.rate);
+    cpu += fmt::format(", {:.2f} s of the command", tree.difference);
+    if (duration.value() > 0.0) {
+      cpu += fmt::format(" ({:.2f} cores)", tree.difference / duration.value());
+    }
   }
   if (const auto node = metric_kind(metrics, "load/node", "/cpu_time"); node.num_counters > 0) {
     cpu += fmt::format(
@@ -277,8 +289,14 @@ std::string end_text(const RunRecord& run) {
                        *run.signal,
                        name == nullptr ? "" : fmt::format(" (SIG{})", name));
   }
-  return run.exit_status ? fmt::format("; {}exit status {}", whose, *run.exit_status)
-                         : "; how it ended is not known";
+  if (run.exit_status) {
+    return fmt::format("; {}exit status {}", whose, *run.exit_status);
+  }
+  const auto unknown = std::ranges::find_if(
+      run.ranks, [](const RankRecord& rank) { return !rank.exit_status && !rank.signal; });
+  return run.ranks.size() > 1 && unknown != run.ranks.end()
+             ? fmt::format("; how rank {} ended is not known", unknown->rank)
+             : "; how it ended is not known";
 }
 
 /// "2 and 5": the ranks that are not in the record; nothing where they are too many to name.
@@ -343,7 +361,7 @@ std::string format_summary(const RunRecord& run, const std::string& directory) {
   if (run.baseline) {
     text += baseline_lines(*run.baseline);
   }
-  text += metrics_lines(run.metrics);
+  text += metrics_lines(run.metrics, run.duration);
   const auto num_ranks = static_cast<int>(run.ranks.size());
   if (run.launch.expected_ranks.value_or(0) > num_ranks) {
     text += fmt::format("  {} of {} ranks left a record{}; what the others used is not known\n",

@@ -317,7 +317,7 @@ TEST_F(MonitorRecover, ACommandThatOutlivedItsMonitorIsSaid) {
   EXPECT_TRUE(record().ranks.at(0).ended_at.empty());
   Program again({joulescale(), "recover", run_directory().native()});
   EXPECT_EQ(again.wait_status(), 0);
-  EXPECT_THAT(again.err(), HasSubstr("was complete: nothing to recover"));
+  EXPECT_THAT(again.err(), HasSubstr("was finished before: nothing to recover"));
 }
 
 TEST_F(MonitorRecover, AFinishedRankWithADamagedJournalIsSaid) {

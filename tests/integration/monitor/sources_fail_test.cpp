@@ -121,6 +121,18 @@ TEST_F(SourcesFail, ASourceThatNeverOpensHoldsUpNothing) {
                              Field(&SourceNote::note, HasSubstr("did not answer")))));
 }
 
+TEST_F(SourcesFail, WithoutItsJournalThereIsNoPeakPowerNotZero) {
+  std::vector<std::string> arguments = monitor(
+      {"--root", package_.tree.root().native(), "--nvml-library", "/none.so"},
+      {"sh", "-c", "sleep 0.5; rm -rf '" + run_directory().native() + "'; sleep 0.5; exit 4"});
+  std::erase(arguments, "--quiet");
+  Program program(arguments);
+  EXPECT_EQ(program.wait_status(), 4);
+  EXPECT_THAT(program.err(), HasSubstr("mean power"));
+  EXPECT_THAT(program.err(), Not(HasSubstr("peak power")));
+  EXPECT_THAT(program.err(), Not(HasSubstr("record: ")));
+}
+
 TEST_F(SourcesFail, ADriverThatCannotBeInitialisedIsMissed) {
   for (const auto& [code, is_missing] : {std::pair(999, true), {18, true}, {9, false}}) {
     std::filesystem::remove_all(run_directory());

@@ -50,6 +50,17 @@ TEST(Summary, NamesAnEnergyOfADeviceHourThatIsAnEstimate) {
             Not(HasSubstr("peak power"))));
 }
 
+TEST(Summary, CoresAreThoseOfTheRunsTime) {
+  RunRecord run = gpu_run();  // 1800 s
+  for (const char* name : {"load/rank-0/cpu_time", "load/rank-1/cpu_time"}) {
+    MetricRecord& metric = run.metrics.emplace_back();
+    metric.name = name;
+    metric.difference = 900.0;
+    metric.mean_rate = 0.9;  // over a part of it
+  }
+  EXPECT_THAT(format_summary(run, "DIR"), HasSubstr("1800.00 s of the command (1.00 cores)"));
+}
+
 TEST(Summary, SaysWhichRanksLeftNoRecord) {
   RunRecord run = gpu_run();
   run.ranks = {{0, "n", 0, {}, Seconds(1.0), {}}, {2, "n", 0, {}, Seconds(1.0), {}}};
@@ -79,6 +90,8 @@ TEST(Summary, SaysHowTheCommandEnded) {
               HasSubstr("; 2 of 3 ranks failed, first rank 2: exit status 3\n"));
   run.exit_status.reset();
   EXPECT_THAT(format_summary(run, "DIR"), HasSubstr("; how it ended is not known\n"));
+  run.ranks[1].signal.reset();
+  EXPECT_THAT(format_summary(run, "DIR"), HasSubstr("; how rank 1 ended is not known\n"));
 }
 
 TEST(Summary, SaysWhatTheTotalLacksAndWhatFlagsMean) {
