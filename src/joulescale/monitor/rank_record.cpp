@@ -108,8 +108,11 @@ Result<RankRecordFile> parse_rank_record(std::string_view text) {
     return wrong("pid");
   }
   record.monitor = *monitor;
-  if (json.contains("command") && !(record.command = get_process(json["command"]))) {
-    return wrong("command");
+  if (json.contains("command")) {
+    record.command = get_process(json["command"]);
+    if (!record.command) {
+      return wrong("command");
+    }
   }
   if (!get_time(json, "baseline_began_ns", record.baseline_began)) {
     return wrong("baseline_began_ns");
