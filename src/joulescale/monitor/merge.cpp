@@ -309,6 +309,12 @@ Result<FinishedRun> finish_run(const std::filesystem::path& path, Missing missin
     launch.flags.emplace_back("recovered");
   }
   FinishedRun finished{merge_run(launch, nodes)};
+  if (missing == Missing::kAllowed && finished.record.duration <= Seconds(0.0)) {
+    return Error(ErrorCode::kUnavailable,
+                 fmt::format("'{}': no journal holds a reading of the time after a command's "
+                             "start: there is nothing to recover",
+                             path.native()));
+  }
   const std::string text = format_run_record(finished.record);
   JOULESCALE_TRY_ASSIGN(finished.was_new,
                         create_file_atomic(directory.run_file(), text, 0600, Durability::kWhole));

@@ -17,6 +17,8 @@ namespace {
 constexpr Nanoseconds kGapWorthAFlag = std::chrono::seconds(1);
 /// An estimate that stands by for a counter is read once a second.
 constexpr Nanoseconds kEstimateGapWorthAFlag = std::chrono::seconds(3);
+/// What a reset hides is little as a rule: power takes a counter's place if it is so much surer.
+constexpr double kMuchSurer = 4.0;
 /// A source that comes later than this after the command's start is late.
 constexpr Nanoseconds kLateStart = std::chrono::milliseconds(5);
 
@@ -193,8 +195,9 @@ void NodeMeter::add_group(const Chosen& group,
     if (stopped) {
       flag(result, "gap");
     }
+    const double doubt = stopped ? 1.0 : kMuchSurer;
     if ((stopped || meter->events().resets > 0) && meter->window && power != nullptr &&
-        power->window->uncertainty < meter->window->uncertainty) {
+        power->window->uncertainty * doubt < meter->window->uncertainty) {
       continue;  // its power tells what it does not
     }
     if (meter->window) {

@@ -105,7 +105,14 @@ void PowerAccount::close(Nanoseconds end) {
       end - state_.last->time > std::max(kLongestInterval, 5 * sample_period_)) {
     return;
   }
-  state_.energy += state_.last->power * to_seconds(end - state_.last->time);
+  const Nanoseconds rest = end - state_.last->time;
+  const Seconds rest_s = to_seconds(rest);
+  if (rest > std::max(kMostPeriodsSeen * sample_period_, refresh_period())) {
+    state_.gap_uncertainty += state_.highest * rest_s * (1.0 + kUnseenPowerShare);
+  } else if (rest > sample_period_) {
+    state_.gap_uncertainty += state_.last->power * rest_s * kUnseenPowerShare;
+  }
+  state_.energy += state_.last->power * rest_s;
   curve_.append(end, state_.energy);
 }
 

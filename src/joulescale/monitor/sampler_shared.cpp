@@ -17,9 +17,8 @@ constexpr Nanoseconds kLastTickInterval = std::chrono::milliseconds(1);
 constexpr int kLastTickSlowdown = 5;  // of a sensor's own least period
 /// Of an estimate that stands by for a counter: it is read again should the counter's source end.
 constexpr Nanoseconds kSparePeriod = std::chrono::seconds(1);
-/// How often it is seen whether another rank has left a source. Counters lose nothing meanwhile,
-/// and ranks that end together should not read each other's.
-constexpr Nanoseconds kHeritagePeriod = std::chrono::seconds(1);
+/// How often it is seen whether another rank has left a source. Counters lose nothing meanwhile.
+constexpr Nanoseconds kHeritagePeriod = std::chrono::milliseconds(200);
 constexpr Nanoseconds kReadyPoll = std::chrono::milliseconds(5);
 constexpr Nanoseconds kMetricsStartPatience = std::chrono::seconds(1);
 
@@ -285,8 +284,12 @@ bool Sampler::Shared::sample(std::size_t index, Nanoseconds sample_period) {
     wake_sources.wait_until(lock, time_point(until), [&] {
       return stop || last_tick_deadline || read_requests != requests;
     });
-    if (stop || last_tick_deadline) {
+    if (stop) {
       return false;
+    }
+    if (last_tick_deadline) {
+      lock.unlock();
+      return inherits(sensor);  // of a rank that ended just before: at least to the end
     }
   }
 }

@@ -171,6 +171,18 @@ TEST_F(MonitorRanks, TheGpuOfARankThatEndsEarlyIsReadToTheEnd) {
   EXPECT_THAT(lock_files(run.id), IsEmpty());
 }
 
+TEST_F(MonitorRanks, TheGpuOfARankThatEndsJustBeforeIsReadOnceMoreAtTheEnd) {
+  const auto brief = start(0, 2, {"sleep", "1.5"}, {{"CUDA_VISIBLE_DEVICES", "0"}});
+  const auto longer = start(1, 2, {"sleep", "1.65"}, {{"CUDA_VISIBLE_DEVICES", "1"}});
+  EXPECT_EQ(brief->wait_status(), 0);
+  EXPECT_EQ(longer->wait_status(), 0);
+  const RunRecord run = record();
+  const ComponentEnergy& gpu = run.energy.components.at("gpu");
+  const double watts = FakeNode::gpu_watts(0) + FakeNode::gpu_watts(1);
+  expect_energy(gpu, watts * run.duration.value());
+  EXPECT_LT(gpu.uncertainty->value(), 0.15 * gpu.energy.value());
+}
+
 TEST_F(MonitorRanks, OfRanksThatFailTheFirstInTimeIsNamed) {
   const auto ended = start(0, 3, {"sleep", "30"});
   const auto failing = start(1, 3, {"sh", "-c", "sleep 1; exit 7"});

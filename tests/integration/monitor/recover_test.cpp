@@ -374,6 +374,29 @@ TEST_F(MonitorRecover, WithoutAnyReadingThereIsNothingToRecover) {
   EXPECT_FALSE(fs::exists(run_directory() / "run.json"));
 }
 
+TEST_F(MonitorRecover, OfRanksWithoutAnyReadingNothingIsMadeUp) {
+  std::vector<std::unique_ptr<Program>> ranks;
+  for (const char* rank : {"0", "1"}) {
+    ranks.push_back(std::make_unique<Program>(
+        monitor({"--launch-id", "none", "--nvml-library", "/none.so"}, {"sleep", "20"}),
+        ProgramOptions{.environment = {{"RANK", rank}, {"WORLD_SIZE", "2"}}}));
+    wait_for_rank(rank[0] - '0', 10s);
+  }
+  for (const auto& program : ranks) {
+    program->signal(SIGKILL);
+    program->wait();
+  }
+  for (const auto& node : fs::directory_iterator(run_directory() / "nodes")) {
+    for (const char* journal : {"journal-0", "journal-1"}) {
+      fs::remove(node.path() / journal);
+    }
+  }
+  Program recover({joulescale(), "recover", run_directory().native()});
+  EXPECT_EQ(recover.wait_status(), 1);
+  EXPECT_THAT(recover.err(), HasSubstr("nothing to recover"));
+  EXPECT_FALSE(fs::exists(run_directory() / "run.json"));
+}
+
 TEST_F(MonitorRecover, APlaceOutsideTheRunDirectoryIsRefused) {
   Program program(monitor({"--nvml-library", "/none.so"}, {"sleep", "0.1"}));
   ASSERT_EQ(program.wait_status(), 0);

@@ -34,6 +34,19 @@ TEST(PowerAccount, IntegratesRealTimeBetweenSamples) {
   EXPECT_EQ(account.events().missed, 1U);
 }
 
+TEST(PowerAccount, WhatNoSampleToldOfTheEndIsInTheUncertainty) {
+  PowerAccount account(power_channel(), kPeriod);
+  for (int i = 0; i <= 20; ++i) {
+    account.add(ok_reading(10.0 + 0.1 * i, 600'000));
+  }
+  account.close(at_seconds(12.8));  // 0.8 s in which the power may have been anything
+  const auto window = account.window(at_seconds(10.0), at_seconds(12.8));
+  ASSERT_TRUE(window.has_value());
+  const double fell_at_once_j = 600.0 * 2.0 + 60.0 * 0.8;
+  EXPECT_NEAR(window->energy.value(), fell_at_once_j, window->uncertainty.value());
+  EXPECT_LT(window->uncertainty.value(), 2.0 * 600.0 * 0.8);
+}
+
 TEST(PowerAccount, OneSampleReadTwiceIsOneSample) {
   PowerAccount account(power_channel(), kPeriod);
   for (const double t : {10.0, 10.0, 10.1, 10.1, 10.1, 10.2}) {
