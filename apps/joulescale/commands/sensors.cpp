@@ -41,6 +41,11 @@ Survey survey_all(const SourceOptions& options) {
   return survey;
 }
 
+/// Whether its energy is in `total`; estimates stand apart.
+bool is_measured_total(const Channel& channel) {
+  return is_counted(channel.domain) && channel.provenance != Provenance::kEstimated;
+}
+
 Json metric_json(const Channel& channel) {
   return {{"name", to_valid_utf8(channel.name)},
           {"domain", domain_name(channel.domain)},
@@ -59,7 +64,7 @@ Json channel_json(const Channel& channel) {
                {"unit", raw_unit_name(channel.unit)},
                {"provenance", provenance_name(channel.provenance)},
                {"overlap_group", to_valid_utf8(channel.overlap_group)},
-               {"counted", is_counted(channel.domain)}};
+               {"counted", is_measured_total(channel)}};
   if (channel.update_period) {
     json["update_period_s"] = to_seconds(*channel.update_period).value();
   }
@@ -133,7 +138,7 @@ std::string_view in_total(const Channel& channel) {
   if (channel.provenance == Provenance::kEstimated) {
     return "apart";
   }
-  return is_counted(channel.domain) ? "yes" : "no";
+  return is_measured_total(channel) ? "yes" : "no";
 }
 
 /// Metrics in a paragraph a device: they have neither joules nor provenance.

@@ -36,9 +36,9 @@
 
 namespace joulescale {
 
-inline constexpr std::string_view kJournalMagic = "JSJRNL03";
+inline constexpr std::string_view kJournalMagic = "JSJRNL04";
 /// Of a history, which holds kJump: who does not know these would miss energy.
-inline constexpr std::string_view kHistoryMagic = "JSHIST02";
+inline constexpr std::string_view kHistoryMagic = "JSHIST03";
 
 enum class JournalType : std::uint8_t {
   kStart = 1,

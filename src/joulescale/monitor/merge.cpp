@@ -195,9 +195,11 @@ void add_devices(std::span<const NodeReport> nodes, RunRecord& run) {
 }
 
 /// Of the rank that failed first, else 0; nothing if none failed and a rank's status is not known.
-void add_status(RunRecord& run) {
-  const bool known = std::ranges::all_of(
-      run.ranks, [](const RankRecord& rank) { return rank.exit_status || rank.signal; });
+void add_status(int expected_ranks, RunRecord& run) {
+  const bool all_came = run.ranks.size() >= static_cast<std::size_t>(expected_ranks);
+  const bool known = all_came && std::ranges::all_of(run.ranks, [](const RankRecord& rank) {
+                       return rank.exit_status || rank.signal;
+                     });
   if (known) {
     run.exit_status = 0;
   }
@@ -268,7 +270,7 @@ RunRecord merge_run(const LaunchInfo& launch, std::span<const NodeReport> nodes)
   add_parts(nodes, run);
   add_regions(nodes, run);
   add_devices(nodes, run);
-  add_status(run);
+  add_status(launch.expected_ranks, run);
   if (run.energy.total && run.duration.value() > 0.0) {
     run.power.mean = *run.energy.total / run.duration;
   }

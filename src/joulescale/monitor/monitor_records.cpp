@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <optional>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -98,28 +99,31 @@ Result<std::optional<RunRecord>> write_records(const MonitorPlan& plan,
   return std::optional(merge_run(plan.joined.launch, std::span(&report, 1)));
 }
 
-/// The lowest rank of this node whose monitor was killed: it writes no record of its end.
-std::optional<int> killed_rank(const MonitorPlan& plan) {
+/// The ranks of this node whose monitors were killed: they write no record of their end.
+std::vector<int> killed_ranks(const MonitorPlan& plan) {
+  std::vector<int> killed;
   const auto ranks =
       read_rank_records(plan.joined.directory, plan.node_directory.path.filename().native());
   if (ranks) {
     for (const RankRecordFile& rank : *ranks) {
       if (!rank.ended && liveness_of(rank.monitor) == Liveness::kEnded) {
-        return rank.rank;
+        killed.push_back(rank.rank);
       }
     }
   }
-  return std::nullopt;
+  return killed;
 }
 
 /// What to say when the launch is not over: one rank's word is enough.
 std::string unfinished_text(const MonitorPlan& plan, int own_rank) {
   const std::string directory = plan.joined.directory.path.native();
-  if (const auto killed = killed_rank(plan)) {
+  if (const std::vector<int> killed = killed_ranks(plan); !killed.empty()) {
     return fmt::format(
-        "the monitor of rank {} was killed, so that no rank writes the record: when "
-        "all have ended, run joulescale recover {}",
-        *killed,
+        "the monitor{} {} {} killed, so that no rank writes the record: when all have ended, run "
+        "joulescale recover {}",
+        killed.size() == 1 ? " of rank" : "s of ranks",
+        fmt::join(killed, ", "),
+        killed.size() == 1 ? "was" : "were",
         directory);
   }
   return own_rank != 0 ? ""

@@ -107,9 +107,6 @@ Result<std::size_t> read_times(const NodeDirectory& node,
 void end_rank(const CommandTimes& times, const std::string& here, RankRecordFile& rank) {
   rank.began = times.begin;
   rank.ended = times.end.value_or(std::max(times.last, times.begin.value_or(times.last)));
-  if (rank.facts.gpus.empty()) {  // killed in its first second
-    rank.facts.gpus.assign(times.gpus.begin(), times.gpus.end());
-  }
   RunRecord& part = rank.facts.part;
   if (times.last == Nanoseconds(0)) {
     part.source_notes.push_back(
@@ -146,16 +143,42 @@ void end_rank(const CommandTimes& times, const std::string& here, RankRecordFile
   part.ranks = {std::move(entry)};
 }
 
+bool has_flag(const RankRecordFile& rank, std::string_view flag) {
+  return std::ranges::count(rank.facts.part.flags, flag) > 0;
+}
+
+bool is_recovered(const RankRecordFile& rank) { return has_flag(rank, "recovered"); }
+
+/// Gives ranks that were killed in their first second, before they told their GPUs, those that
+/// `measured` has and no other rank told. They may be the GPUs of nobody where one looked on.
+void add_untold_gpus(std::set<std::string> measured, std::vector<RankRecordFile>& ranks) {
+  for (const RankRecordFile& rank : ranks) {
+    if (has_flag(rank, "devices_not_visible")) {
+      return;
+    }
+    for (const std::string& gpu : rank.facts.gpus) {
+      measured.erase(gpu);
+    }
+  }
+  for (RankRecordFile& rank : ranks) {
+    if (rank.facts.gpus.empty() && is_recovered(rank)) {
+      rank.facts.gpus.assign(measured.begin(), measured.end());
+    }
+  }
+}
+
 Result<void> recover_node(const RunDirectory& directory,
                           const LaunchInfo& launch,
                           const std::string& name,
                           std::vector<RankRecordFile> ranks) {
   const NodeDirectory node{directory.nodes() / name};
   const std::string here = identity_here();
+  std::set<std::string> measured_gpus;
   for (RankRecordFile& rank : ranks) {
     CommandTimes times;
     if (rank.ended) {
       JOULESCALE_TRY(read_times(node, rank, times));
+      measured_gpus.merge(times.gpus);
       continue;
     }
     if (may_still_run(rank, node.journal(rank.rank), here, kStillWritten)) {
@@ -167,6 +190,7 @@ Result<void> recover_node(const RunDirectory& directory,
                                rank.monitor.pid));
     }
     JOULESCALE_TRY_ASSIGN(const std::size_t torn_bytes, read_times(node, rank, times));
+    measured_gpus.merge(times.gpus);
     end_rank(times, here, rank);
     if (launch.expected_ranks <= 1 && *rank.ended <= rank.began.value_or(*rank.ended)) {
       return Error(
@@ -176,8 +200,13 @@ Result<void> recover_node(const RunDirectory& directory,
                       directory.path.native(),
                       torn_bytes > 0 ? "can be read (the journal is damaged)" : "is on disk"));
     }
-    JOULESCALE_TRY(
-        write_file_atomic(directory.rank_file(rank.rank), format_rank_record(rank), 0600));
+  }
+  add_untold_gpus(std::move(measured_gpus), ranks);
+  for (const RankRecordFile& rank : ranks) {
+    if (is_recovered(rank)) {
+      JOULESCALE_TRY(
+          write_file_atomic(directory.rank_file(rank.rank), format_rank_record(rank), 0600));
+    }
   }
   std::vector<std::string> notes;
   JOULESCALE_TRY_ASSIGN(const NodeReport report,

@@ -292,6 +292,9 @@ std::string end_text(const RunRecord& run) {
   if (run.exit_status) {
     return fmt::format("; {}exit status {}", whose, *run.exit_status);
   }
+  if (run.launch.expected_ranks.value_or(0) > static_cast<int>(run.ranks.size())) {
+    return "; how ranks without a record ended is not known";
+  }
   const auto unknown = std::ranges::find_if(
       run.ranks, [](const RankRecord& rank) { return !rank.exit_status && !rank.signal; });
   return run.ranks.size() > 1 && unknown != run.ranks.end()

@@ -34,8 +34,8 @@ UnitFacts unit_facts(RawUnit unit) {
       return {"mJ", "J", 1e-3};
     case RawUnit::kMilliwatt:
       return {"mW", "W", 1e-3};
-    case RawUnit::kJouleOver2To32:
-      return {"2^-32 J", "J", 0x1p-32};
+    case RawUnit::kJouleOver2To16:
+      return {"2^-16 J", "J", 0x1p-16};
     case RawUnit::kPercent:
       return {"percent", "percent", 1.0};
     case RawUnit::kMegahertz:

@@ -48,7 +48,7 @@ enum class RawUnit {
   kMicrojoule,
   kMillijoule,
   kMilliwatt,
-  kJouleOver2To32,  // 2^-32 J, the unit of perf's energy events
+  kJouleOver2To16,  // 2^-16 J, of perf's energy events
   // Of metrics only:
   kPercent,
   kMegahertz,
@@ -62,7 +62,7 @@ inline constexpr RawUnit kLastRawUnit = RawUnit::kBitMask;
 /// Joules, watts, or what reported_unit_name() says for one raw unit: the only conversion of units
 /// in the product.
 double si_per_raw_unit(RawUnit unit);
-/// "uJ", "mJ", "mW", "2^-32 J".
+/// "uJ", "mJ", "mW", "2^-16 J".
 std::string_view raw_unit_name(RawUnit unit);
 /// "J", "W", "percent", "MHz", "degC", "B", "s", "bits".
 std::string_view reported_unit_name(RawUnit unit);

@@ -359,6 +359,35 @@ TEST_F(MonitorRecover, ARankWhoseSourcesAnotherReadHasNoMadeUpTime) {
   EXPECT_FALSE(run.ranks[1].duration) << "no time that was not seen";
 }
 
+TEST_F(MonitorRecover, TheGpuOfARankThatToldNothingIsKnownFromWhoReadItOn) {
+  const FakeNvmlDir gpus(JOULESCALE_FAKE_NVML_DIR,
+                         "gpu GPU-1 NVIDIA A\npower 0:100\ngpu GPU-2 NVIDIA A\npower 0:100\n");
+  std::vector<std::unique_ptr<Program>> ranks;
+  for (const char* rank : {"0", "1"}) {
+    ranks.push_back(std::make_unique<Program>(
+        monitor({"--launch-id", "two", "--nvml-library", gpus.library().native()}, {"sleep", "5"}),
+        ProgramOptions{
+            .environment = {{"RANK", rank}, {"WORLD_SIZE", "2"}, {"CUDA_VISIBLE_DEVICES", rank}}}));
+    wait_for_rank(rank[0] - '0', 10s);
+  }
+  std::this_thread::sleep_for(1500ms);
+  ranks[0]->signal(SIGKILL);
+  ranks[0]->wait();
+  EXPECT_EQ(ranks[1]->wait_status(), 0);
+  for (const auto& node : fs::directory_iterator(run_directory() / "nodes")) {
+    fs::remove(node.path() / "journal-0");
+  }
+  const fs::path rank_file = run_directory() / "ranks/0.json";
+  std::ifstream in(rank_file);
+  auto rank = nlohmann::json::parse(in);
+  ASSERT_EQ(rank["facts"]["gpus"].size(), 1U);
+  rank["facts"]["gpus"] = nlohmann::json::array();  // as if it had been killed before it told
+  std::ofstream(rank_file) << rank.dump();
+  Program recover({joulescale(), "recover", run_directory().native()});
+  EXPECT_EQ(recover.wait_status(), 0) << recover.err();
+  EXPECT_EQ(record().devices.count, 2);
+}
+
 TEST_F(MonitorRecover, WithoutAnyReadingThereIsNothingToRecover) {
   Program program(monitor({"--nvml-library", "/none.so"}, {"sleep", "20"}));
   wait_for_rank(0, 10s);

@@ -225,7 +225,7 @@ TEST_F(JournalRotationTest, AnUnfinishedHistoryIsIgnored) {
 TEST_F(JournalRotationTest, ADamagedHistoryIsNamed) {
   record(1300.0, {.budget_bytes = 65'536, .snapshot_period = std::chrono::seconds(20)});
   const JournalFiles files{thinned_.journal(0)};
-  std::ofstream(files.history()) << "JSHIST02";
+  std::ofstream(files.history()) << kHistoryMagic;
   const auto replay = NodeReplay::open(thinned_);
   ASSERT_FALSE(replay.ok());
   EXPECT_NE(replay.error().text().find("history"), std::string::npos);

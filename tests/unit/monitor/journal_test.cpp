@@ -205,6 +205,43 @@ TEST(Journal, TakesAtMostEightBytesAValue) {
   EXPECT_LE(bytes / (kChannels * kRows), 8.0);
 }
 
+/// Perf's counters of two sockets alone: of few channels the row's own bytes weigh most.
+TEST(Journal, OfPerfTakesAtMostEightBytesAValue) {
+  const TempDir directory;
+  constexpr int kChannels = 4;
+  constexpr int kRows = 36'000;
+  std::vector<Channel> channels(kChannels, testing::counter_channel(0));
+  for (int i = 0; i < kChannels; ++i) {
+    channels[static_cast<std::size_t>(i)].name += std::to_string(i);
+    channels[static_cast<std::size_t>(i)].unit = RawUnit::kJouleOver2To16;
+  }
+  JournalWriter journal = JournalWriter::create(directory / "journal").value();
+  ASSERT_TRUE(journal.sensor(0, std::chrono::milliseconds(100), channels).ok());
+  std::mt19937 random(20261203);
+  std::uniform_int_distribution<std::int64_t> jitter_ns(0, 200'000);
+  std::uniform_int_distribution<std::int64_t> read_ns(1'000, 60'000);  // a remote CPU answers
+  std::uniform_real_distribution<double> power_w(50.0, 350.0);
+  std::vector<double> joules(kChannels, 0.0);
+  std::vector<RawReading> row(kChannels);
+  for (int i = 0; i < kRows; ++i) {
+    std::int64_t now = 1'000'000'000'000 + i * std::int64_t{100'000'000} + jitter_ns(random);
+    for (std::size_t channel = 0; channel < row.size(); ++channel) {
+      row[channel].status = ReadStatus::kOk;
+      row[channel].before = Nanoseconds(now + 200);
+      now += read_ns(random);
+      row[channel].after = Nanoseconds(now);
+      joules[channel] += 0.1 * power_w(random);
+      row[channel].raw = static_cast<std::uint64_t>(joules[channel] * 0x1p14) << 2;  // 61 uJ steps
+    }
+    ASSERT_TRUE(journal.readings(0, row).ok());
+    if (i % 10 == 9) {
+      ASSERT_TRUE(journal.sync().ok());
+    }
+  }
+  const auto bytes = static_cast<double>(fs::file_size(directory / "journal"));
+  EXPECT_LE(bytes / (kChannels * kRows), 8.0);
+}
+
 TEST(Journal, TornTailCostsItsBlockOnly) {
   const TempDir directory;
   const std::vector<Channel> channels = {testing::power_channel()};

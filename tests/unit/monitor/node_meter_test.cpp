@@ -402,7 +402,7 @@ TEST(NodeMeter, TwoSourcesOfOneSiliconCountOnceAndPowercapIsPreferred) {
   std::vector<SteadyCounter> perf = {{counter_of("perf", "package-0"), 101.0},
                                      {counter_of("perf", "package-1"), 51.0}};
   for (SteadyCounter& counter : perf) {
-    counter.channel.unit = RawUnit::kJouleOver2To32;
+    counter.channel.unit = RawUnit::kJouleOver2To16;
   }
   for (const bool powercap_first : {true, false}) {
     std::vector<SteadyCounter> all = powercap_first ? powercap : perf;
@@ -487,7 +487,7 @@ TEST(NodeMeter, PerfThroughTheSensorMatchesTheClosedForm) {
 TEST(NodeMeter, PerfTakenOverByAnotherProcessIsAResetNotALoss) {
   NodeMeter meter;
   Channel channel = counter_of("perf", "package-0");
-  channel.unit = RawUnit::kJouleOver2To32;
+  channel.unit = RawUnit::kJouleOver2To16;
   meter.add_sensor(std::span(&channel, 1), kPeriod);
   meter.add_sensor(std::span(&channel, 1), kPeriod);
   for (int i = 0; i <= 100; ++i) {
@@ -495,7 +495,7 @@ TEST(NodeMeter, PerfTakenOverByAnotherProcessIsAResetNotALoss) {
     const double energy_j = 100.0 * 0.1 * (second ? i - 61 : i);
     meter.add(
         second ? 1 : 0,
-        std::vector{ok_reading(1000.0 + 0.1 * i, static_cast<std::uint64_t>(energy_j * 0x1p32))});
+        std::vector{ok_reading(1000.0 + 0.1 * i, static_cast<std::uint64_t>(energy_j * 0x1p16))});
   }
   const NodeEnergy energy = meter.finish(at_seconds(1000.0), at_seconds(1010.0));
   ASSERT_EQ(energy.groups.size(), 1U);

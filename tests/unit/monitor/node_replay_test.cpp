@@ -28,7 +28,7 @@ Channel package(int number, const std::string& source) {
   channel.name = source + "/package-" + std::to_string(number);
   channel.overlap_group = "package-" + std::to_string(number);
   if (source == "perf") {
-    channel.unit = RawUnit::kJouleOver2To32;
+    channel.unit = RawUnit::kJouleOver2To16;
     channel.counter_range.reset();
   }
   return channel;

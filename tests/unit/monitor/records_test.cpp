@@ -120,6 +120,15 @@ TEST(MergeRun, StatusOfAKilledRankIsNotMadeUp) {
   EXPECT_EQ(failed.exit_status, 7);
 }
 
+TEST(MergeRun, StatusOfALaunchWithARankThatNeverCameIsNotKnown) {
+  LaunchInfo launch = launch_of();
+  launch.expected_ranks = 3;
+  const std::vector came = {report_of("a", 0, 0), report_of("b", 1, 0)};
+  EXPECT_FALSE(merge_run(launch, came).exit_status.has_value());
+  launch.expected_ranks = 2;
+  EXPECT_EQ(merge_run(launch, came).exit_status, 0);
+}
+
 TEST(MergeRun, OfRanksThatFailedTheFirstInTimeIsTold) {
   NodeReport ended_by_launcher = report_of("a", 0, 0);
   ended_by_launcher.part.ranks = {{0, "a", {}, 15, Seconds(10.0), "2026-01-01T00:00:10.000200Z"},

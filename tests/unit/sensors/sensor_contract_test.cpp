@@ -59,7 +59,7 @@ TEST(RawUnit, OneJouleAndOneWattInEachUnit) {
   EXPECT_DOUBLE_EQ(1'000'000 * si_per_raw_unit(RawUnit::kMicrojoule), 1.0);
   EXPECT_DOUBLE_EQ(1'000 * si_per_raw_unit(RawUnit::kMillijoule), 1.0);
   EXPECT_DOUBLE_EQ(1'000 * si_per_raw_unit(RawUnit::kMilliwatt), 1.0);
-  EXPECT_DOUBLE_EQ(4'294'967'296.0 * si_per_raw_unit(RawUnit::kJouleOver2To32), 1.0);
+  EXPECT_DOUBLE_EQ(65'536.0 * si_per_raw_unit(RawUnit::kJouleOver2To16), 1.0);
   for (int i = 0; i <= static_cast<int>(kLastRawUnit); ++i) {
     EXPECT_GT(si_per_raw_unit(static_cast<RawUnit>(i)), 0.0);
     EXPECT_NE(raw_unit_name(static_cast<RawUnit>(i)), "unknown");

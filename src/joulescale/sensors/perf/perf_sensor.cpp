@@ -14,6 +14,10 @@
 namespace joulescale {
 namespace {
 
+/// The kernel gives 2^-32 J, and the hardware counts in steps of 2^-16 J (15 uJ) or more: the bits
+/// below cost the journal two bytes a value and say nothing.
+constexpr int kUnusedBits = 16;
+
 /// powercap's name for what the event counts on the CPU's package or die.
 std::string silicon_of(const PowerEvent& event, const PowerCpu& cpu) {
   switch (event.domain) {
@@ -95,7 +99,7 @@ void PerfSensor::add_channel(const PowerEvent& event, const PowerCpu& cpu) {
   const std::string silicon = silicon_of(event, cpu);
   channel.name = "perf/" + silicon;
   channel.domain = event.domain;
-  channel.unit = RawUnit::kJouleOver2To32;
+  channel.unit = RawUnit::kJouleOver2To16;
   channel.overlap_group = is_inside_package(event.domain) ? cpu.silicon : silicon;
   channel.plausible_power = rapl_plausible_power(event.domain);
   channel.instrument_accuracy = kRaplAccuracy;
@@ -128,7 +132,10 @@ Error PerfSensor::refused(int error) const {
 
 void PerfSensor::read(std::span<RawReading> out) noexcept {
   for (std::size_t i = 0; i < opened_.size() && i < out.size(); ++i) {
-    out[i] = timed_reading(clock_, [&](Nanoseconds) { return events_->read(opened_[i]); });
+    out[i] = timed_reading(clock_, [&](Nanoseconds) -> std::optional<std::uint64_t> {
+      const auto count = events_->read(opened_[i]);
+      return count ? std::optional(*count >> kUnusedBits) : std::nullopt;
+    });
   }
 }
 
