@@ -92,7 +92,7 @@ TEST(Summary, SaysHowTheCommandEnded) {
   EXPECT_THAT(format_summary(run, "DIR"), HasSubstr("; how it ended is not known\n"));
   run.ranks[1].signal.reset();
   EXPECT_THAT(format_summary(run, "DIR"), HasSubstr("; how rank 1 ended is not known\n"));
-  run.launch.expected_ranks = 3;
+  run.launch.expected_ranks = 4;
   EXPECT_THAT(format_summary(run, "DIR"),
               HasSubstr("; how ranks without a record ended is not known\n"));
 }
