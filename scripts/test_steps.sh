@@ -69,7 +69,7 @@ run_fuzzers() {
   local preset=$1 inputs=$2 seed=${3:-0} fuzzer name log
   for fuzzer in "build/$preset"/fuzz/*_fuzz; do
     name=$(basename "$fuzzer") log=build/logs/$name.log
-    mkdir -p "build/$preset/corpus/$name"
+    mkdir -p build/logs "build/$preset/corpus/$name"
     echo "==> Fuzz $name with $inputs inputs ..." >&2
     if "$fuzzer" -runs="$inputs" -seed="$seed" -max_len=4096 -timeout=20 -rss_limit_mb=4096 -print_final_stats=1 \
       -artifact_prefix="build/logs/$name-" "build/$preset/corpus/$name" "tests/fuzz/corpus/$name" >"$log" 2>&1; then
