@@ -50,4 +50,16 @@ inline CLI::Validator existing_directory() {
       "");
 }
 
+/// As dlopen(3) takes it: a name without a slash is looked for in the system's folders.
+inline CLI::Validator library_file() {
+  return CLI::Validator(
+      [](std::string& text) {
+        std::error_code ignored;
+        return text.find('/') == std::string::npos || std::filesystem::exists(text, ignored)
+                   ? std::string()
+                   : fmt::format("'{}' is not there", text);
+      },
+      "");
+}
+
 }  // namespace joulescale

@@ -177,6 +177,7 @@ void add_monitor_command(CLI::App& app, Invocation& invocation) {
       ->add_option("--nvml-library",
                    options.sources.nvml_library,
                    "NVIDIA's management library (default: the system's)")
+      ->check(library_file())
       ->type_name("FILE");
   command
       ->add_option("--cpu-thread-watts",

@@ -249,6 +249,7 @@ void add_sensors_command(CLI::App& app, Invocation& invocation) {
       ->add_option("--nvml-library",
                    arguments->options.nvml_library,
                    "NVIDIA's management library (default: the system's)")
+      ->check(library_file())
       ->type_name("FILE");
   command->callback([arguments, &invocation] {
     arguments->options.devices = DeviceChoice::kAll;

@@ -44,6 +44,7 @@ void put(PayloadWriter& out, const std::optional<Nanoseconds>& time) {
 void put(PayloadWriter& out, const CounterState& state) {
   put(out, state.energy.value());
   put(out, state.extra_uncertainty.value());
+  put(out, state.hidden);
   put(out, state.events);
   out.varint(state.changes).varint(state.unchanged);
   put(out, state.last);
@@ -71,6 +72,7 @@ void put(PayloadWriter& out, const PowerState& state) {
     put(out, state.last->time);
     put(out, state.last->power.value());
   }
+  put(out, state.lowest.value());
   put(out, state.highest.value());
   put(out, state.last_change);
   put(out, state.shortest_rest);
@@ -150,6 +152,7 @@ class StateReader {
     CounterState state;
     state.energy = Joules(number());
     state.extra_uncertainty = Joules(number());
+    state.hidden = time();
     state.events = events();
     state.changes = count();
     state.unchanged = count();
@@ -179,6 +182,7 @@ class StateReader {
       state.last->time = time();
       state.last->power = Watts(number());
     }
+    state.lowest = Watts(number());
     state.highest = Watts(number());
     state.last_change = optional_time();
     state.shortest_rest = optional_time();

@@ -45,6 +45,7 @@ struct CounterValue {
 struct CounterState {
   Joules energy;
   Joules extra_uncertainty;  // ambiguous wraps, intervals lost to resets
+  Nanoseconds hidden{0};     // the length of these intervals
   ChannelEvents events;
   std::uint64_t changes = 0;
   std::uint64_t unchanged = 0;          // readings that showed no move
@@ -72,6 +73,7 @@ struct PowerState {
   Joules gap_uncertainty;
   ChannelEvents events;
   std::optional<PowerSample> last;
+  Watts lowest;
   Watts highest;
   std::optional<Nanoseconds> last_change;
   std::optional<Nanoseconds> shortest_rest;  // between two changes

@@ -128,13 +128,34 @@ void CounterAccount::note_stray(const Value& stray, const Value& base, const Val
 
 /// Whether the counter goes on where it was before a reset, by a move that its new values do not
 /// explain: they were wrong.
-bool CounterAccount::is_back(const Value& value, std::uint64_t delta, Nanoseconds since_read) {
-  if (!replaced_ || value.after - replaced_->value.before > kLongestAway) {
-    replaced_.reset();
+bool CounterAccount::is_back(const Value& value,
+                             std::uint64_t delta,
+                             Nanoseconds since_read) const {
+  return replaced_ && follows(replaced_->value, value) && !is_usual(delta, since_read);
+}
+
+/// After a reset to a higher value: the counter falls to where it was before and goes on. The high
+/// values were wrong.
+bool CounterAccount::falls_back(const Value& value) {
+  if (!replaced_ || replaced_->value.raw > state_.last->raw || !follows(replaced_->value, value)) {
     return false;
   }
-  const Value& old = replaced_->value;
-  return value.raw >= old.raw && !is_usual(delta, since_read) &&
+  go_back(value);
+  move_to(value);
+  return true;
+}
+
+/// What was counted since the reset is not believed; what the counter moved since before it is.
+void CounterAccount::go_back(const Value& value) {
+  state_.energy =
+      std::max(state_.energy, replaced_->energy + joules(value.raw - replaced_->value.raw));
+  state_.hidden = replaced_->hidden;
+  replaced_.reset();
+}
+
+/// Whether `value` can be a later one of the counter that showed `old`.
+bool CounterAccount::follows(const Value& old, const Value& value) const {
+  return value.after - old.before <= kLongestAway && value.raw >= old.raw &&
          joules(value.raw - old.raw) <=
              plausible_power_ * to_seconds(value.after - old.before) + joules(1);
 }
@@ -149,7 +170,7 @@ bool CounterAccount::advance(const Value& value) {
   }
   const bool fell = value.raw < state_.last->raw;
   if (fell && (!range_ || state_.last->raw > *range_)) {
-    return false;
+    return falls_back(value);
   }
   std::uint64_t delta =
       fell ? *range_ - state_.last->raw + value.raw : value.raw - state_.last->raw;
@@ -163,7 +184,13 @@ bool CounterAccount::advance(const Value& value) {
   if (joules(delta) > plausible_power_ * elapsed + joules(1)) {
     return false;
   }
-  state_.events.wraps += fell ? 1 : 0;
+  if (fell) {
+    ++state_.events.wraps;
+    if (!is_usual(delta, since_read)) {  // it may as well have started anew near its top
+      ++state_.events.ambiguous;
+      state_.extra_uncertainty += joules(delta);
+    }
+  }
   if (range_) {
     // What the register held was read at the last value; before that it did not go round.
     const Nanoseconds since_value = since_read + 2 * lag(sample_period_);
@@ -172,12 +199,16 @@ bool CounterAccount::advance(const Value& value) {
     delta += more * *range_;
   }
   if (!fell && is_back(value, delta, since_read)) {
-    state_.energy =
-        std::max(state_.energy, replaced_->energy + joules(value.raw - replaced_->value.raw));
-    replaced_.reset();
+    go_back(value);
   } else {
     state_.energy += joules(delta);
   }
+  move_to(value);
+  return true;
+}
+
+/// A point of the curve, once the energy up to the value is known.
+void CounterAccount::move_to(const Value& value) {
   learn_period(value);
   state_.last_lag = lag(value.after - state_.last->before, value.after - value.before);
   state_.change_seen = value.after - 2 * state_.last_lag;
@@ -187,7 +218,6 @@ bool CounterAccount::advance(const Value& value) {
   }
   state_.last_change = value.after;
   state_.last = value;
-  return true;
 }
 
 /// How often the counter went round unseen: possible when the gap is long enough at the plausible
@@ -209,10 +239,11 @@ std::uint64_t CounterAccount::extra_wraps(std::uint64_t delta, Seconds elapsed) 
 /// been is in the uncertainty.
 void CounterAccount::reset_to(const Value& value) {
   ++state_.events.resets;
-  state_.extra_uncertainty += unseen_uncertainty(
-      curve_.recent_power(), std::max(value.after - curve_.back().time, Nanoseconds(0)));
+  const Nanoseconds hidden = std::max(value.after - curve_.back().time, Nanoseconds(0));
+  replaced_ = Replaced{*state_.last, state_.energy, state_.hidden};
+  state_.hidden += hidden;
+  state_.extra_uncertainty += unseen_uncertainty(curve_.recent_power(), hidden);
   ticks_.interrupt();
-  replaced_ = Replaced{*state_.last, state_.energy};
   state_.last = value;
   state_.last_lag = lag(sample_period_);
   state_.change_seen = value.before - known_period_.value_or(kLongestUpdatePeriod);
@@ -237,6 +268,7 @@ void CounterAccount::skip(const CounterState& from, const CounterState& to) {
   }
   state_.energy += increase(from.energy, to.energy);
   state_.extra_uncertainty += increase(from.extra_uncertainty, to.extra_uncertainty);
+  state_.hidden += increase(from.hidden, to.hidden);
   state_.events.add_between(from.events, to.events);
   state_.changes += increase(from.changes, to.changes);
   state_.unchanged += increase(from.unchanged, to.unchanged);
@@ -253,6 +285,23 @@ void CounterAccount::skip(const CounterState& from, const CounterState& to) {
   }
 }
 
+/// Two moves tell the period no better than that the first one came at most so long after the
+/// counter's move before.
+void CounterAccount::refine_front() {
+  constexpr std::size_t kTwoMoves = 3;  // points
+  if (state_.changes == 2 && curve_.size() == kTwoMoves && state_.events.resets == 0) {
+    const auto points = curve_.points();
+    const Nanoseconds earliest = points[1].time - (points[2].time - points[1].time);
+    curve_.move_front(std::max(points[0].time, std::min(earliest, first_read_)));
+  }
+}
+
+/// Within such a time after its last move a counter that counts on is seen to move again.
+Nanoseconds CounterAccount::usual_rest() const {
+  return std::max(longest_period().value_or(Nanoseconds(0)), curve_.recent_spacing()) +
+         sample_period_;
+}
+
 void CounterAccount::close(Nanoseconds end) {
   if (state_.suspect) {
     reset_to(*state_.suspect);
@@ -261,6 +310,7 @@ void CounterAccount::close(Nanoseconds end) {
   if (curve_.size() < 2 || end <= curve_.back().time) {
     return;
   }
+  refine_front();
   const Nanoseconds rest = end - curve_.back().time;
   // The rest that goes on until the end says nothing of how long the counter rests between moves.
   const Nanoseconds limit =
@@ -268,6 +318,7 @@ void CounterAccount::close(Nanoseconds end) {
                                            sample_period_,
                                            curve_.recent_spacing()});
   const Watts power = curve_.recent_power();
+  overdue_ = std::max(Nanoseconds(0), rest - usual_rest());
   if (state_.events.gone || rest > limit) {
     not_covered_ = rest;
     return;
@@ -304,13 +355,24 @@ std::optional<WindowEnergy> CounterAccount::window(Nanoseconds begin, Nanosecond
   const Watts last_power = curve_.recent_power();
   Joules at_end = edge(end);
   if (extrapolated_ > Nanoseconds(0) || not_covered_ > Nanoseconds(0)) {
+    // Where a move was due and did not come, the counter tells nothing of the power.
+    const Nanoseconds untold = std::min(overdue_, extrapolated_) + not_covered_;
     at_end = last_power * to_seconds(state_.last_lag) +
              last_power * to_seconds(extrapolated_) * kExtrapolationPowerShare +
-             unseen_uncertainty(last_power, not_covered_);
+             unseen_uncertainty(std::max(last_power, curve_.mean_power()), untold);
   }
-  result.uncertainty = edge(begin) + at_end + state_.extra_uncertainty + joules(1) +
+  const Joules at_resets =
+      std::max(state_.extra_uncertainty, unseen_uncertainty(seen_power(), state_.hidden));
+  result.uncertainty = edge(begin) + at_end + at_resets + joules(1) +
                        unseen_uncertainty(curve_.early_power(), result.unseen);
   return result;
+}
+
+/// Mean power of the time that was seen: resets before the first move hide energy of a power that
+/// only what came after tells.
+Watts CounterAccount::seen_power() const {
+  const Nanoseconds seen = curve_.back().time - curve_.front().time - state_.hidden;
+  return seen > Nanoseconds(0) ? state_.energy / to_seconds(seen) : Watts(0.0);
 }
 
 std::optional<Nanoseconds> CounterAccount::update_period() const {

@@ -51,6 +51,8 @@ class CounterAccount {
   /// After close(): the time at the end for which no energy is counted, since the counter had long
   /// stood still, or gave no more values.
   Nanoseconds not_covered() const { return not_covered_; }
+  /// After close(): how long before the end a move was due that did not come.
+  Nanoseconds overdue() const { return overdue_; }
   /// The longest time for which readings showed one and the same value.
   Nanoseconds longest_rest() const { return state_.longest_rest; }
   /// What happens within such a time the curve cannot tell apart.
@@ -62,14 +64,22 @@ class CounterAccount {
   struct Replaced {
     Value value;
     Joules energy;
+    Nanoseconds hidden{0};
   };
 
   void take_base(const Value& value);
   bool advance(const Value& value);
+  void move_to(const Value& value);
   void reset_to(const Value& value);
   bool is_usual(std::uint64_t delta, Nanoseconds since_read) const;
   void note_stray(const Value& stray, const Value& base, const Value& value);
-  bool is_back(const Value& value, std::uint64_t delta, Nanoseconds since_read);
+  bool is_back(const Value& value, std::uint64_t delta, Nanoseconds since_read) const;
+  bool falls_back(const Value& value);
+  void go_back(const Value& value);
+  bool follows(const Value& old, const Value& value) const;
+  void refine_front();
+  Nanoseconds usual_rest() const;
+  Watts seen_power() const;
   void learn_period(const Value& value);
   std::optional<Nanoseconds> longest_period() const;
   std::uint64_t extra_wraps(std::uint64_t delta, Seconds elapsed);
@@ -87,6 +97,7 @@ class CounterAccount {
   std::optional<Replaced> replaced_;  // by the last reset, of some seconds ago
   Nanoseconds first_read_{0};
   Nanoseconds extrapolated_{0};
+  Nanoseconds overdue_{0};
   Nanoseconds not_covered_{0};  // at the end: beyond what the last move allows
   EnergyCurve curve_;
 };

@@ -37,6 +37,7 @@ void put_channel(PayloadWriter& out, const Channel& channel) {
       .u8(channel.counter_range ? 1 : 0)
       .u64(channel.counter_range.value_or(0))
       .i64(channel.update_period ? channel.update_period->count() : -1)
+      .i64(channel.averaging.count())
       .u64(static_cast<std::uint64_t>(
           std::llround(channel.plausible_power.value() * kMilliwattsPerWatt)))
       .text(provenance_name(channel.provenance))
@@ -59,6 +60,7 @@ std::optional<Channel> get_channel(PayloadReader& in) {
   const bool has_range = in.u8() != 0;
   const std::uint64_t range = in.u64();
   const std::int64_t update_period = get_nanoseconds(in);
+  channel.averaging = Nanoseconds(get_nanoseconds(in));
   channel.plausible_power = Watts(static_cast<double>(in.u64()) / kMilliwattsPerWatt);
   const auto provenance = provenance_from_name(in.text());
   channel.instrument_accuracy = in.text();

@@ -5,8 +5,8 @@
 //   kStart     i64 monotonic time, i64 wall offset, i64 boot-time offset
 //   kSensor    u32 sensor, i64 sample period, u32 channels, then for each: text name, u8 quantity,
 //              u8 behavior, text domain, u8 raw unit, text overlap group, u8 has range, u64 range,
-//              i64 update period or -1, u64 plausible power in mW, text provenance, text accuracy,
-//              u32 inputs, then (text name, text value) for each
+//              i64 update period or -1, i64 averaging, u64 plausible power in mW, text provenance,
+//              text accuracy, u32 inputs, then (text name, text value) for each
 //   kReadings  a block of rows of one sensor, about a second's: u32 sensor, then for each row u8 1
 //              if some channel has no value, and for each channel (u8 status, only if so), zigzag
 //              raw, zigzag before, varint after - before. Times are in units of 128 ns, rounded

@@ -113,6 +113,7 @@ void add_energy(std::span<const NodeReport> nodes, RunRecord& run) {
     NodeRecord& node = run.nodes.emplace_back();
     std::map<std::string, std::optional<Joules>> uncertainties;  // of what the total counts
     node.host = host_of(report);
+    node.node = report.identity;
     for (const GroupEnergy& group : report.groups) {
       if (counted.at(source_key(report, group)) != &group) {
         run.flags.emplace_back("duplicate_source");
@@ -194,6 +195,30 @@ void add_devices(std::span<const NodeReport> nodes, RunRecord& run) {
   run.device_hours = run.devices.count * hours(run.duration);
 }
 
+/// Two containers on one node each read its metrics, and what both counted is in both their peaks.
+void leave_out_duplicates(RunRecord& run) {
+  std::map<std::pair<std::string, std::string>, const MetricRecord*> longest;
+  for (const MetricRecord& metric : run.metrics) {
+    const MetricRecord*& known =
+        longest.try_emplace({metric.node, metric.name}, &metric).first->second;
+    if (metric.samples > known->samples) {
+      known = &metric;
+    }
+  }
+  std::vector<MetricRecord> metrics;
+  for (const MetricRecord& metric : run.metrics) {
+    if (longest.at({metric.node, metric.name}) == &metric) {
+      metrics.push_back(metric);
+    }
+  }
+  run.metrics = std::move(metrics);
+  if (std::ranges::find(run.flags, "duplicate_source") != run.flags.end()) {
+    run.power.peak.reset();
+    run.power.peak_uncertainty.reset();
+    run.power.peak_window.reset();
+  }
+}
+
 /// Of the rank that failed first, else 0; nothing if none failed and a rank's status is not known.
 void add_status(int expected_ranks, RunRecord& run) {
   const bool all_came = run.ranks.size() >= static_cast<std::size_t>(expected_ranks);
@@ -268,6 +293,7 @@ RunRecord merge_run(const LaunchInfo& launch, std::span<const NodeReport> nodes)
   run.flags = launch.flags;
   add_energy(nodes, run);
   add_parts(nodes, run);
+  leave_out_duplicates(run);
   add_regions(nodes, run);
   add_devices(nodes, run);
   add_status(launch.expected_ranks, run);
@@ -318,6 +344,9 @@ Result<FinishedRun> finish_run(const std::filesystem::path& path, Missing missin
                              path.native()));
   }
   const std::string text = format_run_record(finished.record);
+  if (const auto there = read_file(directory.run_file()); there && *there == text) {
+    return finished;  // also where the disk is full
+  }
   JOULESCALE_TRY_ASSIGN(finished.was_new,
                         create_file_atomic(directory.run_file(), text, 0600, Durability::kWhole));
   if (finished.was_new) {

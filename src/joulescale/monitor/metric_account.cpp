@@ -175,7 +175,8 @@ void MetricAccount::count(const Sample& sample) {
 }
 
 void MetricAccount::advance_counter(const Sample& sample) {
-  if (!state_.last) {
+  if (!state_.last || sample.time <= *begin_) {  // what was before the command is not its own
+    state_ = nothing_counted(channel_);
     state_.counter_begin = sample.time;
   } else if (sample.raw > state_.last->raw) {
     state_.difference += sample.raw - state_.last->raw;

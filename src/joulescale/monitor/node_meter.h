@@ -110,6 +110,8 @@ class NodeMeter {
   std::vector<const Meter*> all_meters() const;
   static bool saw_all(const Meter& meter);
   static bool stopped_early(const Meter& meter);
+  static bool is_silent(const Meter& counter);
+  static bool is_surer(const Meter& power, const Meter& counter);
   static bool rested_long(const Meter& meter);
   static bool is_dead(const Chosen& group, Nanoseconds duration);
   static void keep_one_source(Chosen& silicon);

@@ -2,6 +2,7 @@
 // NodeMeter::finish(): which of a node's channels count, and what is doubtful about them.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
@@ -161,6 +162,24 @@ bool NodeMeter::rested_long(const Meter& meter) {
          counter.longest_rest() > std::max(kGapWorthAFlag, 10 * usual);
 }
 
+/// Whether moves of the counter were due before the end that did not come.
+bool NodeMeter::is_silent(const Meter& counter) {
+  const auto& account = std::get<CounterAccount>(counter.account);
+  return account.overdue() > Nanoseconds(0) || account.not_covered() > Nanoseconds(0);
+}
+
+/// Whether a GPU's power is to be believed rather than its counter, which was reset or went silent.
+bool NodeMeter::is_surer(const Meter& power, const Meter& counter) {
+  if (is_silent(counter)) {
+    // What a silent counter says of the rest is no more than that the power stayed as it was.
+    const Joules difference = counter.window->energy - power.window->energy;
+    return power.window->uncertainty <
+           counter.window->uncertainty + Joules(std::abs(difference.value()));
+  }
+  return counter.events().resets > 0 &&
+         power.window->uncertainty * kMuchSurer < counter.window->uncertainty;
+}
+
 /// Whether none of its counters, which should count, ever moved in a run that is long enough to
 /// tell.
 bool NodeMeter::is_dead(const Chosen& group, Nanoseconds duration) {
@@ -195,9 +214,7 @@ void NodeMeter::add_group(const Chosen& group,
     if (stopped) {
       flag(result, "gap");
     }
-    const double doubt = stopped ? 1.0 : kMuchSurer;
-    if ((stopped || meter->events().resets > 0) && meter->window && power != nullptr &&
-        power->window->uncertainty * doubt < meter->window->uncertainty) {
+    if (power != nullptr && meter->window && is_surer(*power, *meter)) {
       continue;  // its power tells what it does not
     }
     if (meter->window) {
@@ -225,8 +242,14 @@ void NodeMeter::add_group(const Chosen& group,
   }
   if (counter != nullptr && power != nullptr) {
     entry.energy.integrated = power->window->energy;
-    if (disagree(*counter->window, *power->window)) {
+    const bool do_disagree = disagree(*counter->window, *power->window);
+    if (do_disagree) {
       flag(result, "counter_power_disagree");
+    }
+    if (do_disagree || is_silent(*counter)) {  // nothing tells which of the two is right
+      const Joules difference = counter->window->energy - power->window->energy;
+      entry.energy.uncertainty =
+          std::max(*entry.energy.uncertainty, Joules(std::abs(difference.value())));
     }
   }
   if (entry.counted) {

@@ -16,11 +16,15 @@ constexpr int kMostPeriodsSeen = 3;
 /// Gauges of GPUs and boards are refreshed within this time (docs/measurement-method.md).
 constexpr Nanoseconds kLongestRefresh = std::chrono::seconds(1);
 
+/// Channel::plausible_power is twice the device's limit (sensors/nvml).
+constexpr double kPlausibleByLimit = 2.0;
+
 }  // namespace
 
 PowerAccount::PowerAccount(const Channel& channel, Nanoseconds sample_period)
     : watts_per_raw_(si_per_raw_unit(channel.unit)),
       plausible_power_(channel.plausible_power),
+      averaging_(channel.averaging),
       sample_period_(sample_period) {}
 
 void PowerAccount::add(const RawReading& reading) {
@@ -47,6 +51,7 @@ void PowerAccount::add(const RawReading& reading) {
       state_.gap_uncertainty += piece * kUnseenPowerShare;
     }
   }
+  state_.lowest = state_.last ? std::min(state_.lowest, power) : power;
   state_.highest = std::max(state_.highest, power);
   state_.last = sample;
   curve_.append(sample.time, state_.energy);
@@ -61,6 +66,7 @@ void PowerAccount::skip(const PowerState& from, const PowerState& to) {
   state_.changes_w2 += increase(from.changes_w2, to.changes_w2);
   state_.changes_j2 += increase(from.changes_j2, to.changes_j2);
   state_.gap_uncertainty += increase(from.gap_uncertainty, to.gap_uncertainty);
+  state_.lowest = state_.last ? std::min(state_.lowest, to.lowest) : to.lowest;
   state_.highest = std::max(state_.highest, to.highest);
   state_.last = to.last;
   state_.last_change = to.last_change;
@@ -100,6 +106,25 @@ Nanoseconds PowerAccount::refresh_period() const {
   return std::clamp(seen, sample_period_, std::max(kLongestRefresh, sample_period_));
 }
 
+/// A value that never changed in a window shorter than the longest refresh may be older than the
+/// window and say nothing of it: anything up to the device's limit may have been used.
+Joules PowerAccount::stale_uncertainty(Nanoseconds length) const {
+  const bool may_be_stale = !state_.last_change && length < kLongestRefresh;
+  return may_be_stale ? plausible_power_ / kPlausibleByLimit * to_seconds(length) : Joules(0.0);
+}
+
+/// A mean over the last `averaging_` follows half of that late, so that a step between the powers
+/// seen is off by their difference times that half; within a shorter window the mean shows only
+/// part of a step.
+Joules PowerAccount::averaging_uncertainty(Nanoseconds length) const {
+  if (averaging_ <= Nanoseconds(0) || length <= Nanoseconds(0)) {
+    return {};
+  }
+  const double part_seen = std::min(to_seconds(length) / to_seconds(averaging_), 1.0);
+  return (state_.highest - state_.lowest) / part_seen *
+         to_seconds(std::min(averaging_ / 2, length));
+}
+
 void PowerAccount::close(Nanoseconds end) {
   if (!state_.last || end <= state_.last->time || state_.events.gone ||
       end - state_.last->time > std::max(kLongestInterval, 5 * sample_period_)) {
@@ -130,7 +155,7 @@ std::optional<WindowEnergy> PowerAccount::window(Nanoseconds begin, Nanoseconds 
   result.uncertainty =
       Joules(kTwoSided95 * std::sqrt(variance_j2)) +
       state_.highest * to_seconds(sample_period_ / 2 + not_covered + result.unseen) +
-      state_.gap_uncertainty;
+      state_.gap_uncertainty + stale_uncertainty(end - begin) + averaging_uncertainty(end - begin);
   return result;
 }
 

@@ -31,11 +31,14 @@ class PowerAccount {
   Nanoseconds time_scale() const { return sample_period_; }
 
  private:
+  Joules stale_uncertainty(Nanoseconds length) const;
+  Joules averaging_uncertainty(Nanoseconds length) const;
   void note_change(const PowerSample& sample, Seconds length);
   Nanoseconds refresh_period() const;
 
   double watts_per_raw_;
   Watts plausible_power_;
+  Nanoseconds averaging_;
   Nanoseconds sample_period_;
   PowerState state_;
   EnergyCurve curve_;

@@ -87,6 +87,25 @@ std::string unreadable_part(std::size_t bytes, int rank) {
       rank);
 }
 
+std::string still_runs_text(const RunDirectory& directory,
+                            const RankRecordFile& rank,
+                            const std::string& here) {
+  if (rank.facts.identity == here && liveness_of(rank.monitor) == Liveness::kRuns) {
+    return fmt::format("'{}': rank {} still runs on {} (monitor's process {}); wait for it",
+                       directory.path.native(),
+                       rank.rank,
+                       rank.node_directory,
+                       rank.monitor.pid);
+  }
+  return fmt::format(
+      "'{}': whether the monitor of rank {} still runs on {} cannot be seen from here (another "
+      "node or container), and its journal changed in the last {} s; try again later",
+      directory.path.native(),
+      rank.rank,
+      rank.node_directory,
+      kStillWritten.count());
+}
+
 /// What the rank's journal tells, and how many of its bytes cannot be read; those are noted.
 Result<std::size_t> read_times(const NodeDirectory& node,
                                RankRecordFile& rank,
@@ -182,12 +201,7 @@ Result<void> recover_node(const RunDirectory& directory,
       continue;
     }
     if (may_still_run(rank, node.journal(rank.rank), here, kStillWritten)) {
-      return Error(ErrorCode::kUnavailable,
-                   fmt::format("'{}': rank {} still runs on {} (monitor's process {}); wait for it",
-                               directory.path.native(),
-                               rank.rank,
-                               name,
-                               rank.monitor.pid));
+      return Error(ErrorCode::kUnavailable, still_runs_text(directory, rank, here));
     }
     JOULESCALE_TRY_ASSIGN(const std::size_t torn_bytes, read_times(node, rank, times));
     measured_gpus.merge(times.gpus);

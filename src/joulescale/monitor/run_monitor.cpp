@@ -187,11 +187,11 @@ Result<void> run_command(const MonitorOptions& options,
 
 void warn_of_launcher(const std::vector<std::string>& command) {
   if (is_wrapped_launcher(command)) {
-    say(
-        fmt::format("'{}' is a launcher: only this node is measured; to measure every node, start "
-                    "the monitor inside it ({} joulescale monitor -- CMD)",
-                    command.front(),
-                    command.front()));
+    say(fmt::format(
+        "'{}' is a launcher: of the nodes that it starts on, only this one is measured; to "
+        "measure all, start the monitor inside it ({} joulescale monitor -- CMD)",
+        command.front(),
+        command.front()));
   }
 }
 

@@ -236,7 +236,7 @@ std::string metrics_lines(const std::vector<MetricRecord>& metrics, Seconds dura
     gpu += fmt::format(", {:.0f} % busy", use.sum_of_means / static_cast<double>(use.num_means));
   }
   if (const auto memory = metric_kind(metrics, "nvml/", "/memory_used"); memory.num_means > 0) {
-    gpu += fmt::format(", memory read up to {}", bytes_text(memory.highest));
+    gpu += fmt::format(", memory in use up to {}", bytes_text(memory.highest));
   }
   if (const auto heat = metric_kind(metrics, "nvml/", "/temperature"); heat.num_means > 0) {
     gpu += fmt::format(", temperature up to {:.0f} degC", heat.highest);
@@ -254,7 +254,7 @@ std::string metrics_lines(const std::vector<MetricRecord>& metrics, Seconds dura
         ", {:.2f} s of the whole {}", node.difference, node.num_counters > 1 ? "nodes" : "node");
   }
   if (const auto rss = metric_kind(metrics, "load/rank-", "/rss"); rss.num_means > 0) {
-    cpu += fmt::format(", memory read up to {} in a rank", bytes_text(rss.highest));
+    cpu += fmt::format(", memory in use up to {} in a rank", bytes_text(rss.highest));
   }
   std::string text;
   if (!gpu.empty()) {

@@ -159,6 +159,7 @@ void read_measurement(ObjectReader& reader, RunRecord& run) {
   reader.each_element("nodes", [&](ObjectReader& entry) {
     NodeRecord& node = run.nodes.emplace_back();
     entry.get("host", node.host);
+    entry.get("node", node.node);
     entry.get("energy_j", node.energy);
     entry.get("estimated_j", node.estimated);
     node.components = read_components(entry);

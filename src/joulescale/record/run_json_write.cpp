@@ -127,6 +127,9 @@ Json write_rank(const RankRecord& rank) {
 Json write_node(const NodeRecord& node) {
   Json object = Json::object();
   put(object, "host", node.host);
+  if (!node.node.empty()) {
+    put(object, "node", node.node);
+  }
   put(object, "energy_j", node.energy);
   put(object, "estimated_j", node.estimated);
   put_object(object, "components", write_components(node.components));

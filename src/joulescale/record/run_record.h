@@ -63,6 +63,7 @@ struct NodeRecord {
   std::optional<Joules> energy;
   std::optional<Joules> estimated;
   ComponentMap components;
+  std::string node{};  // its identity, as in ranks, metrics and source_notes
 };
 
 struct DevicesRecord {

@@ -80,6 +80,8 @@ struct Channel {
   std::optional<std::uint64_t> counter_range;
   /// As documented or measured before; absent: unknown, and learned from the readings.
   std::optional<Nanoseconds> update_period;
+  /// Of a power gauge: it shows the mean over the last such time, or may do so; 0: the moment's.
+  Nanoseconds averaging{0};
   /// Nothing above this power is believed. Of an estimate: the highest that its model gives.
   Watts plausible_power{4000.0};
   Provenance provenance = Provenance::kMeasured;

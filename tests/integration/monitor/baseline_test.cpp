@@ -80,7 +80,7 @@ class MonitorBaseline : public MonitorTest {
  protected:
   std::vector<std::string> options(const std::string& baseline) const {
     return {
-        "--root", package_.root().native(), "--nvml-library", "/none.so", "--baseline", baseline};
+        "--root", package_.root().native(), "--nvml-library", "/dev/null", "--baseline", baseline};
   }
   std::vector<std::string> busy_command(const std::string& seconds) const {
     return {"sh", "-c", "touch '" + started_.native() + "'; sleep " + seconds};

@@ -303,6 +303,9 @@ TEST_F(MonitorUsage, MistakesAreOneLineAndStatus2) {
       {{"monitor", "--ram-watts", "1e308", "--", "true"}, "--ram-watts"},
       {{"monitor", "--root=", "--output", "x", "--", "true"}, "option '--root=' has no value"},
       {{"monitor", "--root", "/nonexistent", "--", "true"}, "'/nonexistent' is no directory"},
+      {{"monitor", "--nvml-library", "/none.so", "--", "true"},
+       "--nvml-library: '/none.so' is not"},
+      {{"sensors", "--nvml-library", "/none.so"}, "'/none.so' is not there"},
       {{"monitor", "--require", "warp", "--", "true"}, "--require: 'warp'"},
       {{"monitor", "--require", "cpu,,gpu", "--", "true"}, "--require: '' is no component"},
       {{"monitor", "--study", "/nonexistent", "--", "true"}, "--study"},
@@ -334,8 +337,8 @@ TEST_F(MonitorUsage, MistakesAreOneLineAndStatus2) {
 }
 
 TEST_F(MonitorUsage, RequiredButMissingIsStatus3AndNothingStarts) {
-  Program program(monitor({"--require", "gpu", "--nvml-library", "/nonexistent.so"},
-                          {"sh", "-c", "echo started"}));
+  Program program(
+      monitor({"--require", "gpu", "--nvml-library", "/dev/null"}, {"sh", "-c", "echo started"}));
   EXPECT_EQ(program.wait_status(), 3);
   EXPECT_EQ(program.out(), "");
   EXPECT_THAT(program.err(), HasSubstr("'gpu' is missing"));

@@ -201,7 +201,7 @@ TEST_F(MonitorEnergy, WithoutEnergyCounterPowerIsIntegrated) {
 TEST_F(MonitorEnergy, AnEstimateThatOnlyStandsByIsNoGap) {
   SteadyPackage package;
   std::filesystem::create_directory_symlink("/proc", package.tree.root() / "proc");
-  Program program(monitor({"--root", package.tree.root().native(), "--nvml-library", "/none.so"},
+  Program program(monitor({"--root", package.tree.root().native(), "--nvml-library", "/dev/null"},
                           {"sleep", "2.6"}));
   ASSERT_EQ(program.wait_status(), 0) << program.err();
   const RunRecord run = record();
@@ -258,7 +258,7 @@ TEST_F(MonitorEnergy, RegionsOfTwoRanksShareTheNode) {
 
 TEST_F(MonitorEnergy, NothingToMeasureStillRunsTheCommand) {
   const TempDir empty_root;
-  Program program(monitor({"--root", empty_root.path().native(), "--nvml-library", "/none.so"},
+  Program program(monitor({"--root", empty_root.path().native(), "--nvml-library", "/dev/null"},
                           {"sh", "-c", "exit 4"}));
   EXPECT_EQ(program.wait_status(), 4);
   const RunRecord run = record();
@@ -270,8 +270,26 @@ TEST_F(MonitorEnergy, NothingToMeasureStillRunsTheCommand) {
     EXPECT_EQ(note.node, run.ranks.front().node);
     EXPECT_TRUE(notes.emplace(note.source, note.note).second) << note.source << " twice";
   }
-  EXPECT_THAT(notes["nvml"], HasSubstr("/none.so"));
+  EXPECT_THAT(notes["nvml"], HasSubstr("/dev/null"));
   EXPECT_THAT(notes["powercap"], HasSubstr("no RAPL zones"));
+}
+
+TEST_F(MonitorEnergy, GpusThatTheEnvironmentNamesAreMissedWhereTheDriverIsNot) {
+  PowercapTree tree;
+  tree.add_zone("intel-rapl:0", "package-0", 0);
+  for (const char* devices : {"0,1", "", "-1", "NoDevFiles"}) {
+    std::vector<std::string> arguments =
+        monitor({"--root", tree.root().native(), "--nvml-library", "/dev/null"}, {"sleep", "0.3"});
+    std::erase(arguments, "--quiet");
+    Program program(arguments, {.environment = {{"CUDA_VISIBLE_DEVICES", devices}}});
+    EXPECT_EQ(program.wait_status(), 0);
+    const bool are_named = std::string_view(devices) == "0,1";
+    EXPECT_EQ(program.err().find("not measured: nvml: CUDA_VISIBLE_DEVICES names GPUs") !=
+                  std::string::npos,
+              are_named)
+        << program.err();
+    std::filesystem::remove_all(run_directory());
+  }
 }
 
 TEST_F(MonitorEnergy, PeakPowerOfASlowCounterIsKnownToItsUncertainty) {
@@ -285,7 +303,7 @@ TEST_F(MonitorEnergy, PeakPowerOfASlowCounterIsKnownToItsUncertainty) {
         [](double t) { return static_cast<std::uint64_t>(std::floor(t * 10.0) * kWatts * 1e5); }}},
       std::chrono::milliseconds(2));
   Program program(
-      monitor({"--root", tree.root().native(), "--nvml-library", "/none.so"}, {"sleep", "5"}));
+      monitor({"--root", tree.root().native(), "--nvml-library", "/dev/null"}, {"sleep", "5"}));
   ASSERT_EQ(program.wait_status(), 0);
   const PowerRecord power = record().power;
   ASSERT_TRUE(power.peak && power.peak_uncertainty && power.peak_window);
@@ -310,7 +328,7 @@ TEST_F(MonitorEnergy, SensorsListsEverySourceWithReasonOrChannels) {
                    "--root",
                    tree.root().native(),
                    "--nvml-library",
-                   "/none.so"});
+                   "/dev/null"});
   EXPECT_EQ(program.wait_status(), 0);
   EXPECT_EQ(program.err(), "");
   const auto json = nlohmann::json::parse(program.out());

@@ -153,7 +153,7 @@ TEST_F(MetricsTest, TheCommandsCpuTimeIsThatOfAllItsProcesses) {
       "burn() { for ((i = 0; i < 300000; ++i)); do :; done; }; "
       "burn & (burn; burn) & burn; wait; sleep 2.2; times > " +
       times;
-  Program result(monitor({"--nvml-library", "/nonexistent"}, {"bash", "-c", script}));
+  Program result(monitor({"--nvml-library", "/dev/null"}, {"bash", "-c", script}));
   ASSERT_EQ(result.wait_status(), 0) << result.err();
   double expected_s = 0.0;
   std::ifstream file(times);
@@ -176,13 +176,13 @@ TEST_F(MetricsTest, TheCommandsCpuTimeIsThatOfAllItsProcesses) {
 }
 
 TEST_F(MetricsTest, MemoryThatNoReadingSawIsAbsentNotZero) {
-  Program brief(monitor({"--nvml-library", "/none.so"}, {"sleep", "0.2"}));
+  Program brief(monitor({"--nvml-library", "/dev/null"}, {"sleep", "0.2"}));
   ASSERT_EQ(brief.wait_status(), 0) << brief.err();
   const RunRecord brief_run = record();
   const MetricRecord* rss = find(brief_run, "load/rank-0/rss");
   EXPECT_TRUE(rss == nullptr || !rss->maximum || *rss->maximum > 0.0);
   std::filesystem::remove_all(run_directory());
-  Program longer(monitor({"--nvml-library", "/none.so"}, {"sleep", "2.2"}));
+  Program longer(monitor({"--nvml-library", "/dev/null"}, {"sleep", "2.2"}));
   ASSERT_EQ(longer.wait_status(), 0) << longer.err();
   const RunRecord run = record();
   EXPECT_GT(metric(run, "load/rank-0/rss").minimum.value_or(0.0), 0.0)

@@ -240,7 +240,7 @@ TEST_F(MonitorRanks, RequiredComponentsThatNoRankHasStartNothing) {
   ranks.reserve(2);
   for (int rank = 0; rank < 2; ++rank) {
     ranks.push_back(std::make_unique<Program>(
-        monitor({"--root", empty_root, "--nvml-library", "/none.so", "--require", "gpu"},
+        monitor({"--root", empty_root, "--nvml-library", "/dev/null", "--require", "gpu"},
                 {"echo", "started"}),
         ProgramOptions{.environment = torchrun_rank(rank, 2)}));
   }

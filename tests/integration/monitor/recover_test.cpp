@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 class MonitorRecover : public MonitorTest {
  protected:
   std::vector<std::string> measured(const std::vector<std::string>& command) const {
-    return monitor({"--root", package_.tree.root().native(), "--nvml-library", "/none.so"},
+    return monitor({"--root", package_.tree.root().native(), "--nvml-library", "/dev/null"},
                    command);
   }
 
@@ -263,7 +263,7 @@ TEST_F(MonitorRecover, AJournalThatIsLostIsSaid) {
   std::vector<std::unique_ptr<Program>> ranks;
   for (const char* rank : {"0", "1"}) {
     ranks.push_back(std::make_unique<Program>(
-        monitor({"--launch-id", "lost", "--nvml-library", "/none.so"}, {"sleep", "20"}),
+        monitor({"--launch-id", "lost", "--nvml-library", "/dev/null"}, {"sleep", "20"}),
         ProgramOptions{.environment = {{"RANK", rank}, {"WORLD_SIZE", "2"}}}));
     wait_for_rank(rank[0] - '0', 10s);
   }
@@ -389,7 +389,7 @@ TEST_F(MonitorRecover, TheGpuOfARankThatToldNothingIsKnownFromWhoReadItOn) {
 }
 
 TEST_F(MonitorRecover, WithoutAnyReadingThereIsNothingToRecover) {
-  Program program(monitor({"--nvml-library", "/none.so"}, {"sleep", "20"}));
+  Program program(monitor({"--nvml-library", "/dev/null"}, {"sleep", "20"}));
   wait_for_rank(0, 10s);
   std::this_thread::sleep_for(300ms);
   program.signal(SIGKILL);
@@ -407,7 +407,7 @@ TEST_F(MonitorRecover, OfRanksWithoutAnyReadingNothingIsMadeUp) {
   std::vector<std::unique_ptr<Program>> ranks;
   for (const char* rank : {"0", "1"}) {
     ranks.push_back(std::make_unique<Program>(
-        monitor({"--launch-id", "none", "--nvml-library", "/none.so"}, {"sleep", "20"}),
+        monitor({"--launch-id", "none", "--nvml-library", "/dev/null"}, {"sleep", "20"}),
         ProgramOptions{.environment = {{"RANK", rank}, {"WORLD_SIZE", "2"}}}));
     wait_for_rank(rank[0] - '0', 10s);
   }
@@ -427,7 +427,7 @@ TEST_F(MonitorRecover, OfRanksWithoutAnyReadingNothingIsMadeUp) {
 }
 
 TEST_F(MonitorRecover, APlaceOutsideTheRunDirectoryIsRefused) {
-  Program program(monitor({"--nvml-library", "/none.so"}, {"sleep", "0.1"}));
+  Program program(monitor({"--nvml-library", "/dev/null"}, {"sleep", "0.1"}));
   ASSERT_EQ(program.wait_status(), 0);
   fs::remove(run_directory() / "run.json");
   const fs::path file = run_directory() / "ranks" / "0.json";

@@ -123,7 +123,7 @@ TEST_F(SourcesFail, ASourceThatNeverOpensHoldsUpNothing) {
 
 TEST_F(SourcesFail, WithoutItsJournalThereIsNoPeakPowerNotZero) {
   std::vector<std::string> arguments = monitor(
-      {"--root", package_.tree.root().native(), "--nvml-library", "/none.so"},
+      {"--root", package_.tree.root().native(), "--nvml-library", "/dev/null"},
       {"sh", "-c", "sleep 0.5; rm -rf '" + run_directory().native() + "'; sleep 0.5; exit 4"});
   std::erase(arguments, "--quiet");
   Program program(arguments);
@@ -179,11 +179,11 @@ TEST_F(SourcesFail, APipeInPlaceOfACounterIsNotWaitedFor) {
   tree.remove("intel-rapl:0", "energy_uj");
   ASSERT_EQ(::mkfifo((tree.zone("intel-rapl:0") / "energy_uj").c_str(), 0600), 0);
   Program sensors(
-      {joulescale(), "sensors", "--root", tree.root().native(), "--nvml-library", "/none.so"});
+      {joulescale(), "sensors", "--root", tree.root().native(), "--nvml-library", "/dev/null"});
   sensors.wait();
   EXPECT_THAT(sensors.out() + sensors.err(), HasSubstr("energy_uj cannot be read"));
   const auto began = std::chrono::steady_clock::now();
-  Program program(monitor({"--root", tree.root().native(), "--nvml-library", "/none.so"},
+  Program program(monitor({"--root", tree.root().native(), "--nvml-library", "/dev/null"},
                           {"sh", "-c", "exit 3"}));
   EXPECT_EQ(program.wait_status(), 3);
   EXPECT_LT(std::chrono::steady_clock::now() - began, 2s) << "a source that hangs is given 2 s";

@@ -61,7 +61,7 @@ std::string reason(const std::string& name, const std::vector<std::string>& opti
 
 class SensorsCommand : public ::testing::Test {
  protected:
-  std::vector<std::string> with_root(const std::string& library = "/none.so") const {
+  std::vector<std::string> with_root(const std::string& library = "/dev/null") const {
     return {"--root", tree_.root().native(), "--nvml-library", library};
   }
   std::string nvml_reason(const std::string& scenario) const {
@@ -171,7 +171,7 @@ TEST_F(SensorsCommand, NoZonesAndMaskedZonesDiffer) {
 TEST_F(SensorsCommand, PerfIsOfThisMachineOnly) {
   EXPECT_THAT(reason("perf", with_root()), HasSubstr("leave out --root"));
   // Without --root the answer is this machine's: channels, or a reason.
-  const auto here = source_of(sensors_json({"--nvml-library", "/none.so"}), "perf");
+  const auto here = source_of(sensors_json({"--nvml-library", "/dev/null"}), "perf");
   EXPECT_EQ(here["available"].get<bool>(), !here["channels"].empty());
   EXPECT_EQ(here["available"].get<bool>(), !here.contains("reason"));
 }

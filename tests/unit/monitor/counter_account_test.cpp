@@ -49,6 +49,78 @@ TEST(CounterAccount, ResetIsNoWrapAndGivesNoEnergy) {
   EXPECT_EQ(account.events().resets, 1U);
 }
 
+TEST(CounterAccount, AWrapThatThePowerSoFarDoesNotExplainMayBeAReset) {
+  CounterAccount account(counter_channel(kRangeUj), kPeriod);
+  const double top_j = 1500.0;  // 150 W; near its top the counter starts anew
+  for (int i = 0; i <= 10; ++i) {
+    const double seen_j = 15.0 * i;
+    const double raw_uj = i < 6 ? static_cast<double>(kRangeUj) - 1e6 * (top_j - seen_j - 1200.0)
+                                : 1e6 * (seen_j - 90.0);
+    account.add(ok_reading(10.0 + 0.1 * i, static_cast<std::uint64_t>(raw_uj)));
+  }
+  account.close(at_seconds(11.0));
+  const auto window = account.window(at_seconds(10.0), at_seconds(11.0));
+  EXPECT_EQ(account.events().ambiguous, 1U);
+  EXPECT_NEAR(window->energy.value(), 150.0, window->uncertainty.value());
+}
+
+/// 340 W; from the second reading until `until_s` the counter shows a value far above its own.
+WindowEnergy wrong_from_the_start(double until_s, std::uint64_t wrong_mj) {
+  Channel channel = counter_channel(std::nullopt);
+  channel.unit = RawUnit::kMillijoule;
+  channel.update_period.reset();
+  CounterAccount account(channel, kPeriod);
+  for (int i = 0; i <= 30; ++i) {
+    const double t = 0.1 * i;
+    const auto own_mj = static_cast<std::uint64_t>(1e9 + 340e3 * t);
+    account.add(ok_reading(10.0 + t, i > 0 && t < until_s ? wrong_mj : own_mj));
+  }
+  account.close(at_seconds(13.0));
+  EXPECT_GE(account.events().resets, 1U);
+  return *account.window(at_seconds(10.0), at_seconds(13.0));
+}
+
+TEST(CounterAccount, ACounterThatIsWrongBeforeItEverMovedLosesNothing) {
+  const WindowEnergy high = wrong_from_the_start(0.95, 2'000'000'000'000);
+  EXPECT_NEAR(high.energy.value(), 1020.0, high.uncertainty.value());
+  EXPECT_NEAR(high.energy.value(), 1020.0, 40.0);  // it fell back to where it had been
+  const WindowEnergy low = wrong_from_the_start(0.95, 5);
+  EXPECT_NEAR(low.energy.value(), 1020.0, low.uncertainty.value());
+}
+
+TEST(CounterAccount, AResetBeforeTheFirstMoveHidesWhatThePowerAfterItTells) {
+  Channel channel = counter_channel(std::nullopt);
+  channel.unit = RawUnit::kMillijoule;
+  CounterAccount account(channel, kPeriod);
+  account.add(ok_reading(10.0, 1'000'000'000));
+  for (int i = 10; i <= 30; ++i) {  // nothing was read for a second; it counts anew
+    account.add(ok_reading(10.0 + 0.1 * i, static_cast<std::uint64_t>(34'000 * (i - 9))));
+  }
+  account.close(at_seconds(13.0));
+  const auto window = account.window(at_seconds(10.0), at_seconds(13.0));
+  EXPECT_EQ(account.events().resets, 1U);
+  EXPECT_NEAR(window->energy.value(), 1020.0, window->uncertainty.value());
+}
+
+TEST(CounterAccount, ACounterThatFailsAfterTwoMovesTellsNoPowerOfTheRest) {
+  Channel channel = counter_channel(std::nullopt);
+  channel.unit = RawUnit::kMillijoule;
+  channel.update_period.reset();
+  CounterAccount account(channel, kPeriod);
+  for (int i = 0; i <= 4; ++i) {  // 328 W, a tick each 20 ms, read each 10 ms
+    account.add(
+        ok_reading(10.0 + 0.01 * i, 1'000'000 + static_cast<std::uint64_t>(6'560 * (i / 2))));
+  }
+  for (double t = 10.1; t < 10.95; t += 0.1) {
+    account.add(no_reading(t));
+  }
+  account.close(at_seconds(10.9));
+  const auto window = account.window(at_seconds(10.0), at_seconds(10.9));
+  EXPECT_NEAR(window->energy.value(), 328.0 * 0.9, window->uncertainty.value());
+  EXPECT_GT(window->uncertainty.value(), window->energy.value());
+  EXPECT_GT(account.overdue(), std::chrono::milliseconds(500));
+}
+
 TEST(CounterAccount, DecreaseWithoutRangeIsAReset) {
   CounterAccount account(counter_channel(std::nullopt), kPeriod);
   account.add(ok_reading(10.0, kRangeUj - 1));

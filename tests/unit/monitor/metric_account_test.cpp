@@ -125,6 +125,18 @@ TEST(MetricAccount, CounterGivesDifferenceAndRateAndSurvivesAReset) {
   EXPECT_FALSE(metric->mean);
 }
 
+TEST(MetricAccount, ACounterCountsFromABeginThatIsKnownBefore) {
+  MetricAccount account = account_of(RawUnit::kMicrosecond, Behavior::kCounter);
+  account.keep_begin(at_seconds(105.0));  // a journal that began with a baseline is read again
+  for (int i = 0; i <= 10; ++i) {
+    account.add(ok_reading(100.0 + i, 2'000'000 * static_cast<std::uint64_t>(i)));
+  }
+  const auto metric = account.finish(at_seconds(105.0), at_seconds(110.0));
+  EXPECT_DOUBLE_EQ(*metric->difference, 10.0);
+  EXPECT_DOUBLE_EQ(*metric->mean_rate, 2.0);
+  EXPECT_EQ(metric->samples, 6U);
+}
+
 TEST(MetricAccount, EachBitHasItsShareOfTheTime) {
   MetricAccount account = account_of(RawUnit::kBitMask);
   account.keep_begin(at_seconds(100.0));

@@ -47,6 +47,42 @@ TEST(PowerAccount, WhatNoSampleToldOfTheEndIsInTheUncertainty) {
   EXPECT_LT(window->uncertainty.value(), 2.0 * 600.0 * 0.8);
 }
 
+TEST(PowerAccount, AMeanOverASecondMayLagBehindAStepByHalfOfIt) {
+  // 50 W, from 10 s on 500 W: the mean over the last second rises in a second.
+  for (const double length_s : {0.3, 1.0, 3.0, 10.0}) {
+    Channel channel = power_channel();
+    channel.averaging = std::chrono::seconds(1);
+    PowerAccount account(channel, kPeriod);
+    for (double t = 0.0; t < length_s + 0.05; t += 0.1) {
+      account.add(ok_reading(10.0 + t,
+                             static_cast<std::uint64_t>(1e3 * (50.0 + 450.0 * std::min(t, 1.0)))));
+    }
+    const Nanoseconds end = at_seconds(10.0 + length_s);
+    account.close(end);
+    const auto window = account.window(at_seconds(10.0), end);
+    ASSERT_TRUE(window.has_value());
+    EXPECT_NEAR(window->energy.value(), 500.0 * length_s, window->uncertainty.value()) << length_s;
+    EXPECT_LT(window->uncertainty.value(), 450.0 * 0.5 + 500.0 * 0.2 + 50.0) << length_s;
+  }
+}
+
+TEST(PowerAccount, AValueThatNeverChangedInAShortRunMayBeOlderThanTheRun) {
+  Channel channel = power_channel();
+  channel.plausible_power = Watts(1000.0);  // a GPU of up to 500 W
+  const auto run = [&](double length_s, bool changes) {
+    PowerAccount account(channel, kPeriod);
+    for (double t = 0.0; t < length_s + 0.05; t += 0.1) {
+      account.add(ok_reading(10.0 + t, changes && t > 0.05 ? 50'001 : 50'000));
+    }
+    account.close(at_seconds(10.0 + length_s));
+    return *account.window(at_seconds(10.0), at_seconds(10.0 + length_s));
+  };
+  const WindowEnergy stale = run(0.6, false);  // the GPU took 400 W since 10 s
+  EXPECT_NEAR(stale.energy.value(), 400.0 * 0.6, stale.uncertainty.value());
+  EXPECT_LT(run(0.6, true).uncertainty.value(), 10.0);
+  EXPECT_LT(run(2.0, false).uncertainty.value(), 10.0);  // it is refreshed within a second
+}
+
 TEST(PowerAccount, OneSampleReadTwiceIsOneSample) {
   PowerAccount account(power_channel(), kPeriod);
   for (const double t : {10.0, 10.0, 10.1, 10.1, 10.1, 10.2}) {

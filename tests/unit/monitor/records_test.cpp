@@ -109,6 +109,34 @@ TEST(MergeRun, CountsASourceOnceANode) {
   EXPECT_DOUBLE_EQ(swapped.energy.total->value(), 170.0);
 }
 
+TEST(MergeRun, TwoContainersOfOneNodeCountItsMetricsOnceAndHaveNoPeak) {
+  const auto container = [](int rank, double energy, std::uint64_t samples) {
+    NodeReport report = report_of("boot-1", rank, 0);
+    report.groups = {group_of("package-0", "cpu", energy, Provenance::kMeasured)};
+    report.part.power.peak = Watts(energy / 5.0);
+    MetricRecord metric;
+    metric.name = "load/node/cpu_time";
+    metric.node = "boot-1";
+    metric.samples = samples;
+    report.part.metrics = {metric};
+    metric.name = "load/rank-" + std::to_string(rank) + "/cpu_time";
+    report.part.metrics.push_back(metric);
+    return report;
+  };
+  const RunRecord run =
+      merge_run(launch_of(), std::vector{container(0, 90.0, 4), container(1, 100.0, 5)});
+  EXPECT_FALSE(run.power.peak);
+  ASSERT_EQ(run.metrics.size(), 3U);
+  EXPECT_EQ(std::ranges::find(run.metrics, "load/node/cpu_time", &MetricRecord::name)->samples, 5U);
+  NodeReport other = container(1, 100.0, 5);
+  other.identity = "boot-2";
+  other.part.metrics.front().node = "boot-2";
+  const RunRecord apart = merge_run(launch_of(), std::vector{container(0, 90.0, 4), other});
+  EXPECT_DOUBLE_EQ(apart.power.peak->value(), 38.0);
+  EXPECT_EQ(apart.metrics.size(), 4U);
+  EXPECT_EQ(apart.nodes.at(1).node, "boot-2");
+}
+
 TEST(MergeRun, StatusOfAKilledRankIsNotMadeUp) {
   NodeReport lost = report_of("a", 0, 0);
   lost.part.ranks.front().exit_status.reset();

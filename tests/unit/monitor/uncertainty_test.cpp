@@ -171,8 +171,9 @@ TEST(Uncertainty, CoversTheTruthInNinetyFivePercentOfRandomRuns) {
     EXPECT_LE(quantile(tally.in_intervals, 0.5), 2.0) << name;
   }
   for (const auto& [flag, count] : runs.flags) {
-    // Power that is read in step with its own changes may be wrong, and the counter shows it.
-    EXPECT_EQ(flag, "counter_power_disagree");
+    // Power that is read in step with its own changes may be wrong, and the counter shows it. A
+    // counter that wraps just when the power rises fivefold may have started anew.
+    EXPECT_TRUE(flag == "counter_power_disagree" || flag == "wrap_ambiguous") << flag;
     EXPECT_LT(count, nodes / 20) << flag;
   }
 }

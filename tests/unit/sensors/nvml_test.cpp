@@ -86,6 +86,18 @@ TEST(NvmlSensor, WithoutEnergyFunctionPowerRemains) {
   EXPECT_EQ(sensor.channels()[0].provenance, Provenance::kIntegrated);
 }
 
+TEST(NvmlSensor, APowerOfZeroIsNoValue) {
+  const FakeNvmlDir fake(JOULESCALE_FAKE_NVML_DIR, R"(gpu GPU-1 A
+power 0:100
+energy_codes 3x*
+during 0:* power_raw 0
+)");
+  FakeClock clock;
+  NvmlSensor sensor({fake.library(), false, std::nullopt}, clock);
+  EXPECT_FALSE(sensor.open().ok());
+  EXPECT_THAT(sensor.missing(), Contains(HasSubstr("gives no power")));
+}
+
 TEST(NvmlSensor, NotSupportedIsANoteAndLostIsTheEnd) {
   const FakeNvmlDir fake(JOULESCALE_FAKE_NVML_DIR, R"(gpu GPU-1 A
 power 0:100

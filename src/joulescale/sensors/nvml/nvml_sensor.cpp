@@ -5,12 +5,17 @@
 
 #include <fmt/format.h>
 
+#include "joulescale/sensors/nvml/visible_devices.h"
+
 namespace joulescale {
 namespace {
 
 constexpr Watts kDefaultPlausiblePower{4000.0};
 constexpr Watts kLeastPlausiblePower{1000.0};
 constexpr double kMilliwattsPerWatt = 1e3;
+/// Of the average field, and of nvmlDeviceGetPowerUsage on the GPUs where it shows that (about a
+/// second on Ampere's GA10x, Ada and Hopper; arXiv 2312.02741).
+constexpr Nanoseconds kAveraging = std::chrono::seconds(1);
 constexpr TickWatch kTickWatch = {std::chrono::milliseconds(10), std::chrono::milliseconds(250)};
 constexpr const char* kAccuracy =
     "NVIDIA states +-5 W or 5 %; published steady-state errors are -6 to +11 % (arXiv 2312.02741)";
@@ -44,10 +49,15 @@ Result<void> NvmlSensor::open() {
   close();
   auto loaded = NvmlLibrary::load(options_.library);
   if (!loaded) {
-    if (loaded.error().code() != ErrorCode::kUnavailable) {  // the GPUs may be there
-      missing_.push_back(loaded.error().text());
+    Error error = std::move(loaded).error();
+    const bool are_named = names_gpus(options_.cuda_visible_devices);
+    if (are_named) {
+      error = std::move(error).with_context("CUDA_VISIBLE_DEVICES names GPUs");
     }
-    return std::move(loaded).error();
+    if (are_named || error.code() != ErrorCode::kUnavailable) {  // the GPUs may be there
+      missing_.push_back(error.text());
+    }
+    return error;
   }
   library_ = std::move(loaded).value();
   if (auto found = find_devices(); !found) {
@@ -140,8 +150,7 @@ std::optional<NvmlPower> NvmlSensor::find_power(NvmlDevice device,
 void NvmlSensor::add_module_channel(NvmlGpu& gpu, const std::optional<NvmlPower>& gpu_power) {
   NvmlReturn code = kNvmlSuccess;
   const auto power = find_power(gpu.device, kNvmlScopeModule, code);
-  if (!power || power->power_mw() == 0 ||
-      (gpu_power && gpu_power->power_mw() == power->power_mw())) {
+  if (!power || (gpu_power && gpu_power->power_mw() == power->power_mw())) {
     return;
   }
   Channel& channel = add_channel(
@@ -163,6 +172,9 @@ Channel& NvmlSensor::add_channel(NvmlGpu& gpu,
   channel.domain = Domain::kGpu;
   channel.unit = RawUnit::kMilliwatt;
   channel.overlap_group = gpu.info.uuid;
+  if (power && power->kind() != NvmlPowerKind::kInstant) {
+    channel.averaging = kAveraging;
+  }
   channel.plausible_power = plausible_power(library_->functions(), gpu.device);
   channel.provenance = Provenance::kIntegrated;
   channel.instrument_accuracy = kAccuracy;

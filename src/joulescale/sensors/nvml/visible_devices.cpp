@@ -101,4 +101,8 @@ VisibleGpus select_visible_gpus(const std::optional<std::string>& value,
   return visible;
 }
 
+bool names_gpus(const std::optional<std::string>& value) {
+  return value && !trim(*value).empty() && *value != "-1" && *value != "NoDevFiles";
+}
+
 }  // namespace joulescale

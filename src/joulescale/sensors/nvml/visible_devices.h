@@ -30,4 +30,8 @@ struct VisibleGpus {
 VisibleGpus select_visible_gpus(const std::optional<std::string>& value,
                                 std::span<const GpuIdentity> gpus);
 
+/// Whether the variable is set to use GPUs: neither absent nor empty, "-1" or "NoDevFiles" (Slurm's
+/// word for none).
+bool names_gpus(const std::optional<std::string>& value);
+
 }  // namespace joulescale
