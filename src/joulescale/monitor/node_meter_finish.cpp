@@ -248,8 +248,7 @@ void NodeMeter::add_group(const Chosen& group,
     }
     if (do_disagree || is_silent(*counter)) {  // nothing tells which of the two is right
       const Joules difference = counter->window->energy - power->window->energy;
-      entry.energy.uncertainty =
-          std::max(*entry.energy.uncertainty, Joules(std::abs(difference.value())));
+      *entry.energy.uncertainty += Joules(std::abs(difference.value()));
     }
   }
   if (entry.counted) {
