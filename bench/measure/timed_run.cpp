@@ -4,12 +4,14 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 
 namespace bench {
@@ -42,16 +44,22 @@ pid_t start(const Command& command) {
     arguments.push_back(argument.data());
   }
   arguments.push_back(nullptr);
-  const pid_t pid = ::vfork();
-  if (pid == 0) {
-    ::setpgid(0, 0);
-    const int null = ::open("/dev/null", O_RDWR);
-    ::dup2(null, STDIN_FILENO);
-    ::dup2(null, STDOUT_FILENO);
-    ::dup2(null, STDERR_FILENO);
-    ::close(null);
-    ::execvp(arguments[0], arguments.data());
-    ::_exit(127);
+  posix_spawn_file_actions_t streams;
+  ::posix_spawn_file_actions_init(&streams);
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    ::posix_spawn_file_actions_addopen(&streams, stream, "/dev/null", O_RDWR, 0);
+  }
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  ::posix_spawnattr_setpgroup(&attributes, 0);
+  pid_t pid = 0;
+  const int error =
+      ::posix_spawnp(&pid, arguments[0], &streams, &attributes, arguments.data(), environ);
+  ::posix_spawnattr_destroy(&attributes);
+  ::posix_spawn_file_actions_destroy(&streams);
+  if (error != 0) {
+    fail(command.front() + " cannot be started: " + std::strerror(error));
   }
   return pid;
 }

@@ -23,6 +23,7 @@ constexpr int kNotExecutable = 126;
 
 std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
   for (const std::string& text : texts) {
     pointers.push_back(const_cast<char*>(text.c_str()));  // NOLINT(*-const-cast): exec's own type
   }

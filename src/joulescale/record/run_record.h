@@ -63,6 +63,7 @@ struct NodeRecord {
   std::optional<Joules> energy;
   std::optional<Joules> estimated;
   ComponentMap components;
+  // NOLINTNEXTLINE(readability-redundant-member-init): g++ warns of initializers that leave it out
   std::string node{};  // its identity, as in ranks, metrics and source_notes
 };
 

@@ -15,11 +15,8 @@ namespace joulescale::testing {
 namespace {
 
 using ::testing::Contains;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
-
-namespace fs = std::filesystem;
 
 bool works(const std::string& shell_line) {
   return std::system((shell_line + " >/dev/null 2>&1").c_str()) == 0;
