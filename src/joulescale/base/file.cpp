@@ -166,6 +166,10 @@ Result<bool> create_file_atomic(const std::filesystem::path& path,
                                 std::string_view content,
                                 mode_t mode,
                                 Durability durability) {
+  struct stat there{};
+  if (::lstat(path.c_str(), &there) == 0) {  // without a temporary file: also on a full disk
+    return false;
+  }
   bool exists = false;
   auto written = write_and_place(path, content, mode, durability, [&](const char* temporary) {
     int status = ::link(temporary, path.c_str());

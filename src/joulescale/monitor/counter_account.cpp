@@ -356,7 +356,7 @@ std::optional<WindowEnergy> CounterAccount::window(Nanoseconds begin, Nanosecond
   Joules at_end = edge(end);
   if (extrapolated_ > Nanoseconds(0) || not_covered_ > Nanoseconds(0)) {
     // Where a move was due and did not come, the counter tells nothing of the power.
-    const Nanoseconds untold = std::min(overdue_, extrapolated_) + not_covered_;
+    const Nanoseconds untold = std::max(overdue_, not_covered_);
     at_end = last_power * to_seconds(state_.last_lag) +
              last_power * to_seconds(extrapolated_) * kExtrapolationPowerShare +
              unseen_uncertainty(std::max(last_power, curve_.mean_power()), untold);

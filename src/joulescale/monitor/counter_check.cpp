@@ -20,10 +20,14 @@ constexpr Joules kLeastEnergyJudged{1.0};
 
 }  // namespace
 
+Joules difference(const WindowEnergy& a, const WindowEnergy& b) {
+  return Joules(std::abs((a.energy - b.energy).value()));
+}
+
 bool disagree(const WindowEnergy& counter, const WindowEnergy& power) {
-  const double difference = std::abs((counter.energy - power.energy).value());
-  return difference > kDisagreementShare * counter.energy.value() &&
-         difference > (counter.uncertainty + power.uncertainty).value();
+  const Joules apart = difference(counter, power);
+  return apart > kDisagreementShare * counter.energy &&
+         apart > counter.uncertainty + power.uncertainty;
 }
 
 bool is_unsupported(const CounterAccount& counter,
@@ -39,9 +43,9 @@ bool is_unsupported(const CounterAccount& counter,
   if (!counted) {
     return suspect;
   }
-  const Joules difference(std::abs((counted->energy - power.energy).value()));
   if (suspect) {
-    return difference > std::max(kDisagreementShare * power.energy, power.uncertainty);
+    return difference(*counted, power) >
+           std::max(kDisagreementShare * power.energy, power.uncertainty);
   }
   const double ratio = counted->energy / power.energy;
   return disagree(*counted, power) &&

@@ -8,6 +8,9 @@
 
 namespace joulescale {
 
+/// By how much the energies of two channels differ, in either direction.
+Joules difference(const WindowEnergy& a, const WindowEnergy& b);
+
 /// Whether the two differ by more than 5 % of the counter and more than their uncertainties
 /// explain.
 bool disagree(const WindowEnergy& counter, const WindowEnergy& power);

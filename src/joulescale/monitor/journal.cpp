@@ -6,8 +6,6 @@
 #include <optional>
 #include <utility>
 
-#include <fmt/format.h>
-
 namespace joulescale {
 namespace {
 

@@ -344,9 +344,6 @@ Result<FinishedRun> finish_run(const std::filesystem::path& path, Missing missin
                              path.native()));
   }
   const std::string text = format_run_record(finished.record);
-  if (const auto there = read_file(directory.run_file()); there && *there == text) {
-    return finished;  // also where the disk is full
-  }
   JOULESCALE_TRY_ASSIGN(finished.was_new,
                         create_file_atomic(directory.run_file(), text, 0600, Durability::kWhole));
   if (finished.was_new) {

@@ -2,7 +2,6 @@
 // NodeMeter::finish(): which of a node's channels count, and what is doubtful about them.
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
@@ -172,9 +171,8 @@ bool NodeMeter::is_silent(const Meter& counter) {
 bool NodeMeter::is_surer(const Meter& power, const Meter& counter) {
   if (is_silent(counter)) {
     // What a silent counter says of the rest is no more than that the power stayed as it was.
-    const Joules difference = counter.window->energy - power.window->energy;
     return power.window->uncertainty <
-           counter.window->uncertainty + Joules(std::abs(difference.value()));
+           counter.window->uncertainty + difference(*counter.window, *power.window);
   }
   return counter.events().resets > 0 &&
          power.window->uncertainty * kMuchSurer < counter.window->uncertainty;
@@ -247,8 +245,7 @@ void NodeMeter::add_group(const Chosen& group,
       flag(result, "counter_power_disagree");
     }
     if (do_disagree || is_silent(*counter)) {  // nothing tells which of the two is right
-      const Joules difference = counter->window->energy - power->window->energy;
-      *entry.energy.uncertainty += Joules(std::abs(difference.value()));
+      *entry.energy.uncertainty += difference(*counter->window, *power->window);
     }
   }
   if (entry.counted) {

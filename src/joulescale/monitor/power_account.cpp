@@ -16,9 +16,6 @@ constexpr int kMostPeriodsSeen = 3;
 /// Gauges of GPUs and boards are refreshed within this time (docs/measurement-method.md).
 constexpr Nanoseconds kLongestRefresh = std::chrono::seconds(1);
 
-/// Channel::plausible_power is twice the device's limit (sensors/nvml).
-constexpr double kPlausibleByLimit = 2.0;
-
 }  // namespace
 
 PowerAccount::PowerAccount(const Channel& channel, Nanoseconds sample_period)

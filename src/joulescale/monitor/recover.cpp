@@ -65,14 +65,20 @@ bool changed_within(std::chrono::seconds rest, const fs::path& path) {
   return !error && fs::file_time_type::clock::now() - changed < rest;
 }
 
+/// Of a process of the rank's node; unknown if that is another one.
+Liveness liveness_from(const std::string& here,
+                       const RankRecordFile& rank,
+                       const ProcessIdentity& process) {
+  return rank.facts.identity == here ? liveness_of(process) : Liveness::kUnknown;
+}
+
 /// `rest`: how long the journal of a monitor that cannot be looked at must not have changed.
 bool may_still_run(const RankRecordFile& rank,
                    const fs::path& journal,
                    const std::string& here,
                    std::chrono::seconds rest) {
   const auto files = JournalFiles{journal}.present();
-  const Liveness liveness =
-      rank.facts.identity == here ? liveness_of(rank.monitor) : Liveness::kUnknown;
+  const Liveness liveness = liveness_from(here, rank, rank.monitor);
   return liveness == Liveness::kRuns ||
          (liveness == Liveness::kUnknown && changed_within(rest, files ? files->back() : journal));
 }
@@ -90,7 +96,7 @@ std::string unreadable_part(std::size_t bytes, int rank) {
 std::string still_runs_text(const RunDirectory& directory,
                             const RankRecordFile& rank,
                             const std::string& here) {
-  if (rank.facts.identity == here && liveness_of(rank.monitor) == Liveness::kRuns) {
+  if (liveness_from(here, rank, rank.monitor) == Liveness::kRuns) {
     return fmt::format("'{}': rank {} still runs on {} (monitor's process {}); wait for it",
                        directory.path.native(),
                        rank.rank,
@@ -136,8 +142,7 @@ void end_rank(const CommandTimes& times, const std::string& here, RankRecordFile
                      rank.rank),
          false});
   }
-  if (!times.end && rank.command && rank.facts.identity == here &&
-      liveness_of(*rank.command) == Liveness::kRuns) {
+  if (!times.end && rank.command && liveness_from(here, rank, *rank.command) == Liveness::kRuns) {
     part.source_notes.push_back(
         {"command",
          rank.facts.identity,

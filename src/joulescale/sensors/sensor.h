@@ -67,6 +67,9 @@ std::string_view raw_unit_name(RawUnit unit);
 /// "J", "W", "percent", "MHz", "degC", "B", "s", "bits".
 std::string_view reported_unit_name(RawUnit unit);
 
+/// Channel::plausible_power of a GPU is so many times its power limit.
+inline constexpr double kPlausibleByLimit = 2.0;
+
 struct Channel {
   std::string name;  // "powercap/package-0", "nvml/GPU-<uuid>/energy"; unique on a node
   Quantity quantity = Quantity::kEnergy;

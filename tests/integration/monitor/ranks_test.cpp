@@ -37,6 +37,18 @@ class MonitorRanks : public MonitorTest {
                                      ProgramOptions{.environment = std::move(more)});
   }
 
+  /// Two ranks that see one GPU each and sleep for so long; both GPUs are read to the end.
+  RunRecord run_with_a_gpu_each(const char* first_s, const char* second_s) const {
+    const auto first = start(0, 2, {"sleep", first_s}, {{"CUDA_VISIBLE_DEVICES", "0"}});
+    const auto second = start(1, 2, {"sleep", second_s}, {{"CUDA_VISIBLE_DEVICES", "1"}});
+    EXPECT_EQ(first->wait_status(), 0);
+    EXPECT_EQ(second->wait_status(), 0);
+    RunRecord run = record();
+    const double watts = FakeNode::gpu_watts(0) + FakeNode::gpu_watts(1);
+    expect_energy(run.energy.components.at("gpu"), watts * run.duration.value());
+    return run;
+  }
+
   FakeNode node_;
 };
 
@@ -154,16 +166,10 @@ TEST_F(MonitorRanks, AnotherRankGoesOnWhenTheSamplerIsKilled) {
 }
 
 TEST_F(MonitorRanks, TheGpuOfARankThatEndsEarlyIsReadToTheEnd) {
-  const auto brief = start(0, 2, {"sleep", "1"}, {{"CUDA_VISIBLE_DEVICES", "0"}});
-  const auto longer = start(1, 2, {"sleep", "5"}, {{"CUDA_VISIBLE_DEVICES", "1"}});
-  EXPECT_EQ(brief->wait_status(), 0);
-  EXPECT_EQ(longer->wait_status(), 0);
-  const RunRecord run = record();
+  const RunRecord run = run_with_a_gpu_each("1", "5");
   EXPECT_GE(run.duration.value(), 4.9);
   EXPECT_EQ(run.devices.count, 2);
-  const double watts = FakeNode::gpu_watts(0) + FakeNode::gpu_watts(1);
   const ComponentEnergy& gpu = run.energy.components.at("gpu");
-  expect_energy(gpu, watts * run.duration.value());
   EXPECT_LT(gpu.uncertainty->value(), 0.1 * gpu.energy.value())
       << "that of a second of one GPU, not of four";
   EXPECT_THAT(run.flags, Not(Contains("devices_not_visible")));
@@ -172,14 +178,8 @@ TEST_F(MonitorRanks, TheGpuOfARankThatEndsEarlyIsReadToTheEnd) {
 }
 
 TEST_F(MonitorRanks, TheGpuOfARankThatEndsJustBeforeIsReadOnceMoreAtTheEnd) {
-  const auto brief = start(0, 2, {"sleep", "1.5"}, {{"CUDA_VISIBLE_DEVICES", "0"}});
-  const auto longer = start(1, 2, {"sleep", "1.65"}, {{"CUDA_VISIBLE_DEVICES", "1"}});
-  EXPECT_EQ(brief->wait_status(), 0);
-  EXPECT_EQ(longer->wait_status(), 0);
-  const RunRecord run = record();
+  const RunRecord run = run_with_a_gpu_each("1.5", "1.65");
   const ComponentEnergy& gpu = run.energy.components.at("gpu");
-  const double watts = FakeNode::gpu_watts(0) + FakeNode::gpu_watts(1);
-  expect_energy(gpu, watts * run.duration.value());
   EXPECT_LT(gpu.uncertainty->value(), 0.15 * gpu.energy.value());
 }
 

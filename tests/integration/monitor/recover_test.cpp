@@ -34,6 +34,37 @@ class MonitorRecover : public MonitorTest {
                    command);
   }
 
+  enum class OwnGpu { kNo, kYes };  // whether rank N may use GPU N alone
+
+  /// The monitor of each rank of one launch, one after the other.
+  std::vector<std::unique_ptr<Program>> start_two_ranks(const std::vector<std::string>& arguments,
+                                                        OwnGpu own_gpu = OwnGpu::kNo) const {
+    std::vector<std::unique_ptr<Program>> ranks;
+    for (int rank = 0; rank < 2; ++rank) {
+      auto environment = torchrun_rank(rank, 2);
+      if (own_gpu == OwnGpu::kYes) {
+        environment["CUDA_VISIBLE_DEVICES"] = std::to_string(rank);
+      }
+      ranks.push_back(
+          std::make_unique<Program>(arguments, ProgramOptions{.environment = environment}));
+      wait_for_rank(rank, 10s);
+    }
+    return ranks;
+  }
+
+  static void kill_all(const std::vector<std::unique_ptr<Program>>& ranks) {
+    for (const auto& program : ranks) {
+      program->signal(SIGKILL);
+      program->wait();
+    }
+  }
+
+  void remove_journal(int rank) const {
+    for (const auto& node : fs::directory_iterator(run_directory() / "nodes")) {
+      fs::remove(node.path() / ("journal-" + std::to_string(rank)));
+    }
+  }
+
   SteadyPackage package_;
 };
 
@@ -260,21 +291,10 @@ TEST_F(MonitorRecover, NodesOnDifferentFileSystemsMerge) {
 }
 
 TEST_F(MonitorRecover, AJournalThatIsLostIsSaid) {
-  std::vector<std::unique_ptr<Program>> ranks;
-  for (const char* rank : {"0", "1"}) {
-    ranks.push_back(std::make_unique<Program>(
-        monitor({"--launch-id", "lost", "--nvml-library", "/dev/null"}, {"sleep", "20"}),
-        ProgramOptions{.environment = {{"RANK", rank}, {"WORLD_SIZE", "2"}}}));
-    wait_for_rank(rank[0] - '0', 10s);
-  }
+  const auto ranks = start_two_ranks(monitor({"--nvml-library", "/dev/null"}, {"sleep", "20"}));
   std::this_thread::sleep_for(2200ms);
-  for (const auto& program : ranks) {
-    program->signal(SIGKILL);
-    program->wait();
-  }
-  for (const auto& node : fs::directory_iterator(run_directory() / "nodes")) {
-    fs::remove(node.path() / "journal-0");
-  }
+  kill_all(ranks);
+  remove_journal(0);
   Program recover({joulescale(), "recover", run_directory().native()});
   EXPECT_EQ(recover.wait_status(), 0) << recover.err();
   EXPECT_THAT(recover.out(), HasSubstr("the journal of rank 0 is missing or holds no reading"));
@@ -334,22 +354,10 @@ TEST_F(MonitorRecover, AFinishedRankWithADamagedJournalIsSaid) {
 }
 
 TEST_F(MonitorRecover, ARankWhoseSourcesAnotherReadHasNoMadeUpTime) {
-  std::vector<std::unique_ptr<Program>> ranks;
-  for (const char* rank : {"0", "1"}) {
-    std::vector<std::string> arguments = measured({"sleep", "20"});
-    arguments.insert(arguments.begin() + 2, {"--launch-id", "two"});
-    ranks.push_back(std::make_unique<Program>(
-        arguments, ProgramOptions{.environment = {{"RANK", rank}, {"WORLD_SIZE", "2"}}}));
-    wait_for_rank(rank[0] - '0', 10s);
-  }
+  const auto ranks = start_two_ranks(measured({"sleep", "20"}));
   std::this_thread::sleep_for(2500ms);
-  for (const auto& program : ranks) {
-    program->signal(SIGKILL);
-    program->wait();
-  }
-  for (const auto& node : fs::directory_iterator(run_directory() / "nodes")) {
-    fs::remove(node.path() / "journal-1");
-  }
+  kill_all(ranks);
+  remove_journal(1);
   Program recover({joulescale(), "recover", run_directory().native()});
   EXPECT_EQ(recover.wait_status(), 0) << recover.err();
   EXPECT_THAT(recover.out(), HasSubstr("what no other rank read is not known"));
@@ -362,21 +370,13 @@ TEST_F(MonitorRecover, ARankWhoseSourcesAnotherReadHasNoMadeUpTime) {
 TEST_F(MonitorRecover, TheGpuOfARankThatToldNothingIsKnownFromWhoReadItOn) {
   const FakeNvmlDir gpus(JOULESCALE_FAKE_NVML_DIR,
                          "gpu GPU-1 NVIDIA A\npower 0:100\ngpu GPU-2 NVIDIA A\npower 0:100\n");
-  std::vector<std::unique_ptr<Program>> ranks;
-  for (const char* rank : {"0", "1"}) {
-    ranks.push_back(std::make_unique<Program>(
-        monitor({"--launch-id", "two", "--nvml-library", gpus.library().native()}, {"sleep", "5"}),
-        ProgramOptions{
-            .environment = {{"RANK", rank}, {"WORLD_SIZE", "2"}, {"CUDA_VISIBLE_DEVICES", rank}}}));
-    wait_for_rank(rank[0] - '0', 10s);
-  }
+  const auto ranks = start_two_ranks(
+      monitor({"--nvml-library", gpus.library().native()}, {"sleep", "5"}), OwnGpu::kYes);
   std::this_thread::sleep_for(1500ms);
   ranks[0]->signal(SIGKILL);
   ranks[0]->wait();
   EXPECT_EQ(ranks[1]->wait_status(), 0);
-  for (const auto& node : fs::directory_iterator(run_directory() / "nodes")) {
-    fs::remove(node.path() / "journal-0");
-  }
+  remove_journal(0);
   const fs::path rank_file = run_directory() / "ranks/0.json";
   std::ifstream in(rank_file);
   auto rank = nlohmann::json::parse(in);
@@ -394,9 +394,7 @@ TEST_F(MonitorRecover, WithoutAnyReadingThereIsNothingToRecover) {
   std::this_thread::sleep_for(300ms);
   program.signal(SIGKILL);
   program.wait();
-  for (const auto& node : fs::directory_iterator(run_directory() / "nodes")) {
-    fs::remove(node.path() / "journal-0");
-  }
+  remove_journal(0);
   Program recover({joulescale(), "recover", run_directory().native()});
   EXPECT_EQ(recover.wait_status(), 1);
   EXPECT_THAT(recover.err(), HasSubstr("nothing to recover"));
@@ -404,22 +402,10 @@ TEST_F(MonitorRecover, WithoutAnyReadingThereIsNothingToRecover) {
 }
 
 TEST_F(MonitorRecover, OfRanksWithoutAnyReadingNothingIsMadeUp) {
-  std::vector<std::unique_ptr<Program>> ranks;
-  for (const char* rank : {"0", "1"}) {
-    ranks.push_back(std::make_unique<Program>(
-        monitor({"--launch-id", "none", "--nvml-library", "/dev/null"}, {"sleep", "20"}),
-        ProgramOptions{.environment = {{"RANK", rank}, {"WORLD_SIZE", "2"}}}));
-    wait_for_rank(rank[0] - '0', 10s);
-  }
-  for (const auto& program : ranks) {
-    program->signal(SIGKILL);
-    program->wait();
-  }
-  for (const auto& node : fs::directory_iterator(run_directory() / "nodes")) {
-    for (const char* journal : {"journal-0", "journal-1"}) {
-      fs::remove(node.path() / journal);
-    }
-  }
+  const auto ranks = start_two_ranks(monitor({"--nvml-library", "/dev/null"}, {"sleep", "20"}));
+  kill_all(ranks);
+  remove_journal(0);
+  remove_journal(1);
   Program recover({joulescale(), "recover", run_directory().native()});
   EXPECT_EQ(recover.wait_status(), 1);
   EXPECT_THAT(recover.err(), HasSubstr("nothing to recover"));

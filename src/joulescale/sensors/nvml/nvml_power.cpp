@@ -88,17 +88,22 @@ std::optional<NvmlPower> NvmlPower::probe(const NvmlFunctions& nvml,
 }
 
 RawReading NvmlPower::read() noexcept {
-  return kind_ == NvmlPowerKind::kUsage ? read_usage() : read_field();
+  RawReading reading = kind_ == NvmlPowerKind::kUsage ? read_usage() : read_field();
+  // No GPU that answers takes 0 W: drivers that have no value now say so.
+  if (reading.status == ReadStatus::kOk && reading.raw == 0) {
+    code_ = kNvmlNotSupported;
+    reading.status = ReadStatus::kMissing;
+  }
+  return reading;
 }
 
-/// No GPU that answers takes 0 W: drivers that have no value now say so.
 RawReading NvmlPower::read_usage() noexcept {
   RawReading reading;
   unsigned power_mw = 0;
   reading.before = clock_->monotonic_now();
   code_ = nvml_call(nvml_->power_usage_mw, device_, &power_mw);
   reading.after = clock_->monotonic_now();
-  if (code_ == kNvmlSuccess && (power_mw == kNvmlNoValue32 || power_mw == 0)) {
+  if (code_ == kNvmlSuccess && power_mw == kNvmlNoValue32) {
     code_ = kNvmlNotSupported;
   }
   reading.raw = power_mw;
@@ -119,7 +124,7 @@ RawReading NvmlPower::read_field() noexcept {
     code_ = field.code;
   }
   const auto value = code_ == kNvmlSuccess ? whole_number(field) : std::nullopt;
-  if (!value || *value == 0) {
+  if (!value) {
     code_ = code_ == kNvmlSuccess ? kNvmlNotSupported : code_;
     reading.status = read_status_of(code_);
     return reading;

@@ -36,7 +36,7 @@ Watts plausible_power(const NvmlFunctions& nvml, NvmlDevice device) {
       most == kNvmlNoValue32) {
     return kDefaultPlausiblePower;
   }
-  return std::max(Watts(2.0 * most / kMilliwattsPerWatt), kLeastPlausiblePower);
+  return std::max(Watts(kPlausibleByLimit * most / kMilliwattsPerWatt), kLeastPlausiblePower);
 }
 
 }  // namespace
