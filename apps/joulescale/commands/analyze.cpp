@@ -22,7 +22,7 @@
 namespace joulescale {
 namespace {
 
-constexpr const char* kExample =
+constexpr const char* kAnalyzeExample =
     "Example:\n  joulescale analyze my-study --format json > analysis.json\n"
     "  energy = a * device hours (+ b) and c * h^k for each series, with 95 % intervals";
 
@@ -52,7 +52,7 @@ void add_analyze_command(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<AnalyzeOptions>();
   CLI::App* command =
       app.add_subcommand("analyze", "Fits of energy over device hours, and scaling");
-  command->footer(kExample);
+  command->footer(kAnalyzeExample);
   add_study_source(*command, options->study);
   command->add_option("--format", options->format, "table or json")
       ->check(one_of({"table", "json"}))

@@ -24,7 +24,7 @@
 namespace joulescale {
 namespace {
 
-constexpr const char* kExample =
+constexpr const char* kExportExample =
     "Example: joulescale export joulescale-runs/train --output timeline.csv\n"
     "One row a value that was read, with its time, node and channel; docs/formats.md has the "
     "columns.";
@@ -60,7 +60,7 @@ Result<std::vector<std::string>> run_export(const ExportArguments& arguments) {
 void add_export_command(CLI::App& app, Invocation& invocation) {
   auto arguments = std::make_shared<ExportArguments>();
   CLI::App* command = app.add_subcommand("export", "A run's timeline as CSV");
-  command->footer(kExample);
+  command->footer(kExportExample);
   command->add_option("directory", arguments->directory, "Run directory")
       ->required()
       ->type_name("DIR");

@@ -21,7 +21,7 @@
 namespace joulescale {
 namespace {
 
-constexpr const char* kExample =
+constexpr const char* kMonitorExample =
     "Example: joulescale monitor --output runs/mine -- python train.py --epochs 3\n"
     "Everything after -- is the command; its exit status is returned, its standard output is left\n"
     "alone. The record is DIR/run.json, the summary goes to standard error.";
@@ -133,7 +133,7 @@ void add_monitor_command(CLI::App& app, Invocation& invocation) {
   MonitorOptions& options = arguments->options;
   CLI::App* command =
       app.add_subcommand("monitor", "Run a command, measure its energy, return its exit status");
-  command->footer(kExample);
+  command->footer(kMonitorExample);
   command
       ->add_option("-o,--output",
                    options.output,

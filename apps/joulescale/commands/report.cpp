@@ -23,7 +23,7 @@
 namespace joulescale {
 namespace {
 
-constexpr const char* kExample =
+constexpr const char* kReportExample =
     "Example:\n  joulescale report my-study --format markdown > results.md\n"
     "  prints the tables and writes the page my-study/report.html";
 
@@ -129,7 +129,7 @@ Result<void> run_report(const CLI::App& command, const ReportOptions& options) {
 void add_report_command(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<ReportOptions>();
   CLI::App* command = app.add_subcommand("report", "Tables and page of a study");
-  command->footer(kExample);
+  command->footer(kReportExample);
   add_study_source(*command, options->study);
   command->add_option("--format", options->format, "table, markdown, latex, csv or json")
       ->check(one_of({"table", "markdown", "latex", "csv", "json"}))

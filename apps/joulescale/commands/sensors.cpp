@@ -29,7 +29,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kExample = "Example: joulescale sensors --format json";
+constexpr const char* kSensorsExample = "Example: joulescale sensors --format json";
 
 Survey survey_all(const SourceOptions& options) {
   Survey survey = survey_sources(make_sensors(options, system_clock()), system_clock());
@@ -235,7 +235,7 @@ void add_sensors_command(CLI::App& app, Invocation& invocation) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand(
       "sensors", "What can be measured here; for each source that cannot, why and what to do");
-  command->footer(kExample);
+  command->footer(kSensorsExample);
   command->add_option("--format", arguments->format, "How to print")
       ->check(one_of({"table", "json"}))
       ->capture_default_str();

@@ -53,6 +53,10 @@ Error io_error(std::string_view action, std::string_view object, int error_numbe
   return {ErrorCode::kIo, std::move(message)};
 }
 
+Error key_error(std::string_view key) {
+  return {ErrorCode::kCorruptData, "'" + std::string(key) + "' is missing or of the wrong kind"};
+}
+
 namespace internal {
 void check_failed(const char* expression, const char* file, int line) {
   std::fprintf(

@@ -52,6 +52,9 @@ int exit_status_of(const Error& error);
 /// An Error of code kIo that names the failed call, the object and the system's reason.
 Error io_error(std::string_view action, std::string_view object, int error_number);
 
+/// An Error of code kCorruptData: a record's key is missing or of the wrong kind.
+Error key_error(std::string_view key);
+
 namespace internal {
 [[noreturn]] void check_failed(const char* expression, const char* file, int line);
 }  // namespace internal

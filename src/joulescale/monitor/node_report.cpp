@@ -12,10 +12,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Error wrong(std::string_view key) {
-  return Error(ErrorCode::kCorruptData, fmt::format("'{}' is missing or of the wrong kind", key));
-}
-
 /// The energies travel as the components of a RunRecord under the keys "0", "1"...: their own
 /// reader and writer serve.
 std::string group_key(std::size_t index) { return fmt::format("{:06}", index); }
@@ -88,14 +84,14 @@ Result<NodeReport> parse_node_report(std::string_view text) {
   };
   NodeReport report;
   if (!is_text(json, "schema") || json["schema"] != kNodeSchema) {
-    return wrong("schema");
+    return key_error("schema");
   }
   if (!is_text(json, "identity")) {
-    return wrong("identity");
+    return key_error("identity");
   }
   report.identity = json["identity"].get<std::string>();
   if (!json.contains("part") || !json.contains("groups") || !json["groups"].is_array()) {
-    return wrong("groups");
+    return key_error("groups");
   }
   auto part = parse_run_record(json["part"].dump());
   if (!part) {
@@ -107,7 +103,7 @@ Result<NodeReport> parse_node_report(std::string_view text) {
     const auto energy = report.part.energy.components.find(group_key(i));
     if (!is_text(entry, "group") || !is_text(entry, "component") || !entry.contains("counted") ||
         !entry["counted"].is_boolean() || energy == report.part.energy.components.end()) {
-      return wrong("groups");
+      return key_error("groups");
     }
     report.groups.push_back({entry["group"].get<std::string>(),
                              entry["component"].get<std::string>(),
@@ -117,7 +113,7 @@ Result<NodeReport> parse_node_report(std::string_view text) {
     if (entry.contains("idle")) {
       report.groups.back().idle = read_idle(entry["idle"]);
       if (!report.groups.back().idle) {
-        return wrong("idle");
+        return key_error("idle");
       }
     }
   }
@@ -125,14 +121,14 @@ Result<NodeReport> parse_node_report(std::string_view text) {
   if (json.contains("gpus") && json["gpus"].is_array()) {
     for (const Json& uuid : json["gpus"]) {
       if (!uuid.is_string()) {
-        return wrong("gpus");
+        return key_error("gpus");
       }
       report.gpus.push_back(uuid.get<std::string>());
     }
   }
   if (json.contains("registered_ranks")) {
     if (!json["registered_ranks"].is_number_integer()) {
-      return wrong("registered_ranks");
+      return key_error("registered_ranks");
     }
     report.registered_ranks = json["registered_ranks"].get<int>();
   }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "joulescale/base/text.h"
@@ -12,10 +11,6 @@ namespace joulescale {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Error wrong(std::string_view key) {
-  return Error(ErrorCode::kCorruptData, fmt::format("'{}' is missing or of the wrong kind", key));
-}
 
 /// Absent is no error, another type is.
 bool get_time(const Json& json, const char* key, std::optional<Nanoseconds>& time) {
@@ -89,48 +84,48 @@ Result<RankRecordFile> parse_rank_record(std::string_view text) {
   }
   RankRecordFile record;
   if (!json.contains("schema") || json["schema"] != kRankSchema) {
-    return wrong("schema");
+    return key_error("schema");
   }
   if (!json.contains("rank") || !json["rank"].is_number_integer()) {
-    return wrong("rank");
+    return key_error("rank");
   }
   record.rank = json["rank"].get<int>();
   if (!json.contains("node_directory") || !json["node_directory"].is_string()) {
-    return wrong("node_directory");
+    return key_error("node_directory");
   }
   record.node_directory = json["node_directory"].get<std::string>();
   if (record.node_directory.empty() || record.node_directory == "." ||
       record.node_directory == ".." || record.node_directory.find('/') != std::string::npos) {
-    return wrong("node_directory");
+    return key_error("node_directory");
   }
   const auto monitor = get_process(json);
   if (!monitor) {
-    return wrong("pid");
+    return key_error("pid");
   }
   record.monitor = *monitor;
   if (json.contains("command")) {
     record.command = get_process(json["command"]);
     if (!record.command) {
-      return wrong("command");
+      return key_error("command");
     }
   }
   if (!get_time(json, "baseline_began_ns", record.baseline_began)) {
-    return wrong("baseline_began_ns");
+    return key_error("baseline_began_ns");
   }
   if (json.contains("baseline_cpu_busy")) {
     if (!json["baseline_cpu_busy"].is_number()) {
-      return wrong("baseline_cpu_busy");
+      return key_error("baseline_cpu_busy");
     }
     record.baseline_cpu_busy = json["baseline_cpu_busy"].get<double>();
   }
   if (!get_time(json, "began_ns", record.began)) {
-    return wrong("began_ns");
+    return key_error("began_ns");
   }
   if (!get_time(json, "ended_ns", record.ended)) {
-    return wrong("ended_ns");
+    return key_error("ended_ns");
   }
   if (!json.contains("facts")) {
-    return wrong("facts");
+    return key_error("facts");
   }
   auto facts = parse_node_report(json["facts"].dump());
   if (!facts) {

@@ -8,11 +8,10 @@
 #include <fmt/ranges.h>
 
 #include "joulescale/report/study_tables.h"
+#include "joulescale/report/table_parts.h"
 
 namespace joulescale {
 namespace {
-
-Cell count_cell(const std::optional<std::int64_t>& value) { return value ? Cell(*value) : Cell(); }
 
 Cell number_cell(const std::optional<double>& value) {
   return value ? Cell(Number{*value}) : Cell();

@@ -27,7 +27,7 @@ using testing::TempDir;
 
 using Row = std::map<std::string, std::string>;
 
-constexpr std::uint64_t kRangeUj = 1'000'000'000;
+constexpr std::uint64_t kExportRangeUj = 1'000'000'000;
 
 class CsvExport : public ::testing::Test {
  protected:
@@ -40,7 +40,7 @@ class CsvExport : public ::testing::Test {
   void write_journal(int rank) const {
     JournalWriter journal = JournalWriter::create(node_.journal(rank)).value();
     const std::vector<Channel> channels = {
-        testing::counter_channel(kRangeUj),
+        testing::counter_channel(kExportRangeUj),
         testing::power_channel(),
         testing::metric_channel("odd,\"name\"", RawUnit::kCelsius)};
     // 1,700,000,000 s after 1970 at the monotonic time 1000 s.
@@ -50,9 +50,10 @@ class CsvExport : public ::testing::Test {
     ASSERT_TRUE(journal.begin(at_seconds(1001.0)).ok());
     for (int i = 0; i <= 30; ++i) {
       const auto n = static_cast<std::uint64_t>(i);
-      const std::vector row = {ok_reading(1000.0 + i, (900'000'000 + n * 100'000'000) % kRangeUj),
-                               ok_reading(1000.0 + i, 50'000),
-                               i == 7 ? no_reading(1000.0 + i) : ok_reading(1000.0 + i, 40 + n)};
+      const std::vector row = {
+          ok_reading(1000.0 + i, (900'000'000 + n * 100'000'000) % kExportRangeUj),
+          ok_reading(1000.0 + i, 50'000),
+          i == 7 ? no_reading(1000.0 + i) : ok_reading(1000.0 + i, 40 + n)};
       ASSERT_TRUE(journal.readings(0, row).ok());
     }
     ASSERT_TRUE(journal.sync().ok());

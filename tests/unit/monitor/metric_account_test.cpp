@@ -17,11 +17,11 @@ using testing::metric_channel;
 using testing::no_reading;
 using testing::ok_reading;
 
-constexpr Nanoseconds kPeriod = std::chrono::seconds(1);
+constexpr Nanoseconds kMetricPeriod = std::chrono::seconds(1);
 constexpr std::size_t kMostEarly = 8;
 
 MetricAccount account_of(RawUnit unit, Behavior behavior = Behavior::kGauge) {
-  return {metric_channel("nvml/GPU-1/x", unit, behavior), kPeriod, kMostEarly};
+  return {metric_channel("nvml/GPU-1/x", unit, behavior), kMetricPeriod, kMostEarly};
 }
 
 TEST(MetricAccount, ACounterReadWhileTheCommandEndedIsNotItsLastWord) {

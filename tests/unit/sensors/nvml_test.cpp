@@ -29,7 +29,7 @@ gpu GPU-2 NVIDIA A
 power 0:200
 )";
 
-std::vector<std::string> channel_names(const Sensor& sensor) {
+std::vector<std::string> names_of(const Sensor& sensor) {
   std::vector<std::string> names;
   for (const Channel& channel : sensor.channels()) {
     names.push_back(channel.name);
@@ -43,7 +43,7 @@ TEST(NvmlSensor, ReadsEnergyAndPowerOfEachGpu) {
   NvmlSensor sensor({fake.library(), false, std::nullopt}, clock);
   ASSERT_TRUE(sensor.open().ok());
   EXPECT_THAT(
-      channel_names(sensor),
+      names_of(sensor),
       ElementsAre(
           "nvml/GPU-1/energy", "nvml/GPU-1/power", "nvml/GPU-2/energy", "nvml/GPU-2/power"));
   EXPECT_DOUBLE_EQ(sensor.channels()[0].plausible_power.value(), 1400.0);
@@ -64,7 +64,7 @@ TEST(NvmlSensor, MeasuresOnlyWhatTheCommandMayUseUnlessAskedForAll) {
   FakeClock clock;
   NvmlSensor visible({fake.library(), false, "GPU-2"}, clock);
   ASSERT_TRUE(visible.open().ok());
-  EXPECT_THAT(channel_names(visible), ElementsAre("nvml/GPU-2/energy", "nvml/GPU-2/power"));
+  EXPECT_THAT(names_of(visible), ElementsAre("nvml/GPU-2/energy", "nvml/GPU-2/power"));
   EXPECT_FALSE(visible.devices()[0].visible);
   visible.close();
   NvmlSensor all({fake.library(), true, "GPU-2"}, clock);
@@ -82,7 +82,7 @@ TEST(NvmlSensor, WithoutEnergyFunctionPowerRemains) {
   FakeClock clock;
   NvmlSensor sensor({fake.library(), false, "0"}, clock);
   ASSERT_TRUE(sensor.open().ok());
-  EXPECT_THAT(channel_names(sensor), ElementsAre("nvml/GPU-1/power"));
+  EXPECT_THAT(names_of(sensor), ElementsAre("nvml/GPU-1/power"));
   EXPECT_EQ(sensor.channels()[0].provenance, Provenance::kIntegrated);
 }
 
@@ -107,7 +107,7 @@ power_codes 0x1 999x1 0x100 15x*
   FakeClock clock;
   NvmlSensor sensor({fake.library(), false, std::nullopt}, clock);
   ASSERT_TRUE(sensor.open().ok());
-  EXPECT_THAT(channel_names(sensor), ElementsAre("nvml/GPU-1/power"));
+  EXPECT_THAT(names_of(sensor), ElementsAre("nvml/GPU-1/power"));
   EXPECT_THAT(sensor.notes(), Contains(HasSubstr("gives no total energy")));
   std::vector<RawReading> readings(1);
   ReadStatus last = ReadStatus::kOk;
@@ -140,7 +140,7 @@ mig MIG-b
   FakeClock clock;
   NvmlSensor sensor({fake.library(), false, "MIG-b"}, clock);
   ASSERT_TRUE(sensor.open().ok());
-  EXPECT_THAT(channel_names(sensor), ElementsAre("nvml/GPU-1/energy", "nvml/GPU-1/power"));
+  EXPECT_THAT(names_of(sensor), ElementsAre("nvml/GPU-1/energy", "nvml/GPU-1/power"));
   EXPECT_TRUE(sensor.devices()[0].mig);
   EXPECT_THAT(sensor.notes(), Contains(HasSubstr("whole GPU")));
 }
@@ -171,7 +171,7 @@ class NvmlPowerFields : public ::testing::Test {
 TEST_F(NvmlPowerFields, InstantComesFirstAndModulePowerIsShownApart) {
   set_time(0.0);
   ASSERT_TRUE(sensor_.open().ok());
-  EXPECT_THAT(channel_names(sensor_),
+  EXPECT_THAT(names_of(sensor_),
               ElementsAre("nvml/GPU-1/energy",
                           "nvml/GPU-1/power_instant",
                           "nvml/GPU-1/module_instant",
@@ -247,7 +247,7 @@ TEST(NvmlMetricsSensor, EachMetricIsThereOrLeftOutAlone) {
   NvmlMetricsSensor sensor({fake.library()}, clock);
   ASSERT_TRUE(sensor.open().ok());
   EXPECT_TRUE(sensor.only_metrics());
-  EXPECT_THAT(channel_names(sensor),
+  EXPECT_THAT(names_of(sensor),
               ElementsAre("nvml/GPU-1/gpu_utilization",
                           "nvml/GPU-1/memory_utilization",
                           "nvml/GPU-1/memory_used",
