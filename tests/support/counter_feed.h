@@ -2,12 +2,16 @@
 // Channels and readings for tests of the accounts.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
 #include "joulescale/sensors/sensor.h"
 
 namespace joulescale::testing {
+
+/// How often the accounts under test are fed, unless the test says otherwise.
+inline constexpr Nanoseconds kSamplePeriod = std::chrono::milliseconds(100);
 
 inline Channel counter_channel(std::optional<std::uint64_t> range_uj) {
   Channel channel;

@@ -12,16 +12,16 @@ namespace {
 
 using testing::at_seconds;
 using testing::counter_channel;
+using testing::kSamplePeriod;
 using testing::no_reading;
 using testing::ok_reading;
 
-constexpr Nanoseconds kPeriod = std::chrono::milliseconds(100);
 constexpr std::uint64_t kRangeUj = 262'143'328'850;
 
 double total_j(const CounterAccount& account) { return account.curve().back().energy.value(); }
 
 TEST(CounterAccount, FirstReadingGivesNoEnergy) {
-  CounterAccount account(counter_channel(kRangeUj), kPeriod);
+  CounterAccount account(counter_channel(kRangeUj), kSamplePeriod);
   account.add(ok_reading(10.0, 123'456'789));
   EXPECT_DOUBLE_EQ(total_j(account), 0.0);
   account.add(ok_reading(10.1, 133'456'789));
@@ -29,7 +29,7 @@ TEST(CounterAccount, FirstReadingGivesNoEnergy) {
 }
 
 TEST(CounterAccount, WrapIsAddedOnce) {
-  CounterAccount account(counter_channel(kRangeUj), kPeriod);
+  CounterAccount account(counter_channel(kRangeUj), kSamplePeriod);
   account.add(ok_reading(10.0, kRangeUj - 4'000'000));
   account.add(ok_reading(10.1, 6'000'000));
   account.add(ok_reading(10.2, 16'000'000));
@@ -39,7 +39,7 @@ TEST(CounterAccount, WrapIsAddedOnce) {
 }
 
 TEST(CounterAccount, ResetIsNoWrapAndGivesNoEnergy) {
-  CounterAccount account(counter_channel(kRangeUj), kPeriod);
+  CounterAccount account(counter_channel(kRangeUj), kSamplePeriod);
   account.add(ok_reading(10.0, 1'000'000'000));
   account.add(ok_reading(10.1, 1'010'000'000));
   account.add(ok_reading(10.2, 5'000'000));  // a wrap would mean 2.6 MW
@@ -50,7 +50,7 @@ TEST(CounterAccount, ResetIsNoWrapAndGivesNoEnergy) {
 }
 
 TEST(CounterAccount, AWrapThatThePowerSoFarDoesNotExplainMayBeAReset) {
-  CounterAccount account(counter_channel(kRangeUj), kPeriod);
+  CounterAccount account(counter_channel(kRangeUj), kSamplePeriod);
   const double top_j = 1500.0;  // 150 W; near its top the counter starts anew
   for (int i = 0; i <= 10; ++i) {
     const double seen_j = 15.0 * i;
@@ -69,7 +69,7 @@ WindowEnergy wrong_from_the_start(double until_s, std::uint64_t wrong_mj) {
   Channel channel = counter_channel(std::nullopt);
   channel.unit = RawUnit::kMillijoule;
   channel.update_period.reset();
-  CounterAccount account(channel, kPeriod);
+  CounterAccount account(channel, kSamplePeriod);
   for (int i = 0; i <= 30; ++i) {
     const double t = 0.1 * i;
     const auto own_mj = static_cast<std::uint64_t>(1e9 + 340e3 * t);
@@ -91,7 +91,7 @@ TEST(CounterAccount, ACounterThatIsWrongBeforeItEverMovedLosesNothing) {
 TEST(CounterAccount, AResetBeforeTheFirstMoveHidesWhatThePowerAfterItTells) {
   Channel channel = counter_channel(std::nullopt);
   channel.unit = RawUnit::kMillijoule;
-  CounterAccount account(channel, kPeriod);
+  CounterAccount account(channel, kSamplePeriod);
   account.add(ok_reading(10.0, 1'000'000'000));
   for (int i = 10; i <= 30; ++i) {  // nothing was read for a second; it counts anew
     account.add(ok_reading(10.0 + 0.1 * i, static_cast<std::uint64_t>(34'000 * (i - 9))));
@@ -106,7 +106,7 @@ TEST(CounterAccount, ACounterThatFailsAfterTwoMovesTellsNoPowerOfTheRest) {
   Channel channel = counter_channel(std::nullopt);
   channel.unit = RawUnit::kMillijoule;
   channel.update_period.reset();
-  CounterAccount account(channel, kPeriod);
+  CounterAccount account(channel, kSamplePeriod);
   for (int i = 0; i <= 4; ++i) {  // 328 W, a tick each 20 ms, read each 10 ms
     account.add(
         ok_reading(10.0 + 0.01 * i, 1'000'000 + static_cast<std::uint64_t>(6'560 * (i / 2))));
@@ -122,7 +122,7 @@ TEST(CounterAccount, ACounterThatFailsAfterTwoMovesTellsNoPowerOfTheRest) {
 }
 
 TEST(CounterAccount, DecreaseWithoutRangeIsAReset) {
-  CounterAccount account(counter_channel(std::nullopt), kPeriod);
+  CounterAccount account(counter_channel(std::nullopt), kSamplePeriod);
   account.add(ok_reading(10.0, kRangeUj - 1));
   account.add(ok_reading(10.1, 1'000'000));
   account.add(ok_reading(10.2, 2'000'000));
@@ -131,7 +131,7 @@ TEST(CounterAccount, DecreaseWithoutRangeIsAReset) {
 }
 
 TEST(CounterAccount, ResetAtTheEndIsSeen) {
-  CounterAccount account(counter_channel(std::nullopt), kPeriod);
+  CounterAccount account(counter_channel(std::nullopt), kSamplePeriod);
   account.add(ok_reading(10.0, 1'000'000'000));
   account.add(ok_reading(10.1, 1'010'000'000));
   account.add(ok_reading(10.2, 5'000'000));
@@ -157,7 +157,7 @@ TEST(CounterAccount, FirstMoveOfASlowCounterIsNoReset) {
 }
 
 TEST(CounterAccount, OneStrayValueIsAGlitch) {
-  CounterAccount account(counter_channel(std::nullopt), kPeriod);
+  CounterAccount account(counter_channel(std::nullopt), kSamplePeriod);
   account.add(ok_reading(10.0, 1'000'000'000));
   account.add(ok_reading(10.1, 0));  // hurried drivers answer so
   account.add(ok_reading(10.2, 1'020'000'000));
@@ -179,7 +179,7 @@ WindowEnergy feed(CounterAccount& account, double begin_s, double end_s, Functio
 }
 
 TEST(CounterAccount, ACounterThatStopsIsNotCarriedOn) {
-  CounterAccount account(counter_channel(kRangeUj), kPeriod);
+  CounterAccount account(counter_channel(kRangeUj), kSamplePeriod);
   const WindowEnergy window =
       feed(account, 10.0, 20.0, [](double t) { return 100.0 * std::min(t, 11.05); });
   EXPECT_NEAR(window.energy.value(), 105.0, 5.5);
@@ -190,7 +190,7 @@ TEST(CounterAccount, ACounterThatStopsIsNotCarriedOn) {
 TEST(CounterAccount, AWrapIsJudgedByTheTimeSinceTheLastReading) {
   // At rest for longer than a whole round could take; then it starts anew, or steps back by a hair.
   for (const double after : {0.0, 519.999}) {
-    CounterAccount account(counter_channel(65'712'999'613), kPeriod);
+    CounterAccount account(counter_channel(65'712'999'613), kSamplePeriod);
     const WindowEnergy window = feed(account, 10.0, 40.0, [&](double t) {
       return t < 30.0 ? 500.0 + 10.0 * (std::min(t, 12.0) - 10.0) : after + 10.0 * (t - 30.0);
     });
@@ -202,7 +202,7 @@ TEST(CounterAccount, AWrapIsJudgedByTheTimeSinceTheLastReading) {
 }
 
 TEST(CounterAccount, AStepBackForGoodIsInTheUncertainty) {
-  CounterAccount account(counter_channel(std::nullopt), kPeriod);
+  CounterAccount account(counter_channel(std::nullopt), kSamplePeriod);
   const WindowEnergy window = feed(
       account, 10.0, 12.0, [](double t) { return 5000.0 + 100.0 * t - (t > 11.15 ? 15.0 : 0.0); });
   EXPECT_NEAR(window.energy.value(), 200.0, window.uncertainty.value() + 1e-9);
@@ -210,7 +210,7 @@ TEST(CounterAccount, AStepBackForGoodIsInTheUncertainty) {
 }
 
 TEST(CounterAccount, WrongValuesThatEndAddNoEnergy) {
-  CounterAccount account(counter_channel(kRangeUj), kPeriod);
+  CounterAccount account(counter_channel(kRangeUj), kSamplePeriod);
   const WindowEnergy window = feed(account, 10.0, 13.0, [](double t) {
     return t > 11.05 && t < 11.55 ? 0.0 : 100.0 * (t - 9.0);
   });
@@ -219,7 +219,7 @@ TEST(CounterAccount, WrongValuesThatEndAddNoEnergy) {
 }
 
 TEST(CounterAccount, ACounterThatStartsAnewPassesItsOldValueUnharmed) {
-  CounterAccount account(counter_channel(kRangeUj), kPeriod);
+  CounterAccount account(counter_channel(kRangeUj), kSamplePeriod);
   const WindowEnergy window = feed(account, 10.0, 30.0, [](double t) {
     return t < 15.0 ? 100.0 * (t - 9.0) : 100.0 * (t - 15.0);
   });
@@ -229,7 +229,7 @@ TEST(CounterAccount, ACounterThatStartsAnewPassesItsOldValueUnharmed) {
 
 TEST(CounterAccount, ARangeBelowTheValuesIsNoRange) {
   for (const std::uint64_t range : {1ULL, 1000ULL, 5'000'000ULL}) {
-    CounterAccount account(counter_channel(range), kPeriod);
+    CounterAccount account(counter_channel(range), kSamplePeriod);
     const WindowEnergy window =
         feed(account, 10.0, 12.0, [](double t) { return 100.0 * (t - 9.0); });
     EXPECT_NEAR(window.energy.value(), 200.0, 10.0) << range;
@@ -238,7 +238,7 @@ TEST(CounterAccount, ARangeBelowTheValuesIsNoRange) {
 }
 
 TEST(CounterAccount, ImplausibleIncreaseIsNoEnergy) {
-  CounterAccount account(counter_channel(std::nullopt), kPeriod);
+  CounterAccount account(counter_channel(std::nullopt), kSamplePeriod);
   account.add(ok_reading(10.0, 1'000'000));
   account.add(ok_reading(10.1, 900'000'000'000));  // 9 MW
   account.add(ok_reading(10.2, 900'010'000'000));
@@ -247,7 +247,7 @@ TEST(CounterAccount, ImplausibleIncreaseIsNoEnergy) {
 }
 
 TEST(CounterAccount, MissingReadingLosesNoEnergy) {
-  CounterAccount account(counter_channel(kRangeUj), kPeriod);
+  CounterAccount account(counter_channel(kRangeUj), kSamplePeriod);
   account.add(ok_reading(10.0, 1'000'000));
   account.add(no_reading(10.1));
   account.add(ok_reading(10.2, 21'000'000));
@@ -256,7 +256,7 @@ TEST(CounterAccount, MissingReadingLosesNoEnergy) {
 }
 
 TEST(CounterAccount, WrapAcrossAMissingReadingIsAdded) {
-  CounterAccount account(counter_channel(kRangeUj), kPeriod);
+  CounterAccount account(counter_channel(kRangeUj), kSamplePeriod);
   account.add(ok_reading(10.0, kRangeUj - 1'000'000));
   account.add(no_reading(10.1));
   account.add(ok_reading(10.2, 19'000'000));
@@ -265,7 +265,7 @@ TEST(CounterAccount, WrapAcrossAMissingReadingIsAdded) {
 
 TEST(CounterAccount, LongGapIsAmbiguousAndTheMeanPowerDecides) {
   Channel channel = counter_channel(1'000'000'000);  // 1 kJ: 5 s at 200 W, 0.25 s at 4 kW
-  CounterAccount account(channel, kPeriod);
+  CounterAccount account(channel, kSamplePeriod);
   std::uint64_t energy_uj = 0;
   for (int i = 0; i <= 20; ++i, energy_uj += 20'000'000) {
     account.add(ok_reading(10.0 + 0.1 * i, energy_uj));
@@ -281,7 +281,7 @@ TEST(CounterAccount, LongGapIsAmbiguousAndTheMeanPowerDecides) {
 
 TEST(CounterAccount, EdgesAreExtrapolatedFromTheLastTick) {
   Channel channel = counter_channel(kRangeUj);
-  channel.update_period = kPeriod;  // a slow counter
+  channel.update_period = kSamplePeriod;  // a slow counter
   CounterAccount account(channel, std::chrono::milliseconds(10));
   // 100 W; the counter moves at every tenth of a second.
   for (int i = 0; i <= 205; ++i) {
@@ -297,7 +297,7 @@ TEST(CounterAccount, EdgesAreExtrapolatedFromTheLastTick) {
 }
 
 TEST(CounterAccount, CounterThatNeverMovesGivesNoValue) {
-  CounterAccount account(counter_channel(kRangeUj), kPeriod);
+  CounterAccount account(counter_channel(kRangeUj), kSamplePeriod);
   account.add(ok_reading(10.0, 5));
   account.add(ok_reading(12.0, 5));
   account.close(at_seconds(12.0));
@@ -305,7 +305,7 @@ TEST(CounterAccount, CounterThatNeverMovesGivesNoValue) {
 }
 
 TEST(CounterAccount, LateFirstReadingIsNotMadeUp) {
-  CounterAccount account(counter_channel(kRangeUj), kPeriod);
+  CounterAccount account(counter_channel(kRangeUj), kSamplePeriod);
   account.add(ok_reading(12.0, 0));
   account.add(ok_reading(13.0, 100'000'000));
   account.close(at_seconds(13.0));
@@ -316,7 +316,7 @@ TEST(CounterAccount, LateFirstReadingIsNotMadeUp) {
 }
 
 TEST(CounterAccount, AMoveLiesWithinTheReadingThatShowedIt) {
-  CounterAccount account(counter_channel(std::nullopt), kPeriod);  // moves every millisecond
+  CounterAccount account(counter_channel(std::nullopt), kSamplePeriod);  // moves every millisecond
   // 100 W; the second reading took 40 ms and looked at the counter somewhere within them.
   account.add(ok_reading(10.0, 0));
   account.add({ReadStatus::kOk, 12'000'000, at_seconds(10.1), at_seconds(10.14)});
@@ -324,7 +324,7 @@ TEST(CounterAccount, AMoveLiesWithinTheReadingThatShowedIt) {
 }
 
 TEST(CounterAccount, ReadingsAtOneTimeMakeNoInfinitePower) {
-  CounterAccount account(counter_channel(std::nullopt), kPeriod);
+  CounterAccount account(counter_channel(std::nullopt), kSamplePeriod);
   account.add(ok_reading(10.0, 1'000'000));
   account.add(ok_reading(11.0, 101'000'000));
   account.add(ok_reading(11.0, 101'500'000));
@@ -335,7 +335,7 @@ TEST(CounterAccount, ReadingsAtOneTimeMakeNoInfinitePower) {
 }
 
 TEST(CounterAccount, LostDeviceIsNotExtrapolated) {
-  CounterAccount account(counter_channel(std::nullopt), kPeriod);
+  CounterAccount account(counter_channel(std::nullopt), kSamplePeriod);
   account.add(ok_reading(10.0, 0));
   account.add(ok_reading(11.0, 100'000'000));
   account.add(no_reading(11.1, ReadStatus::kGone));
@@ -349,7 +349,7 @@ TEST(CounterAccount, LostDeviceIsNotExtrapolated) {
 /// Closed form: a ramp 50..250 W over 300 s with two wraps of a small range.
 TEST(CounterAccount, RampWithTwoWrapsIsExact) {
   constexpr std::uint64_t kSmallRangeUj = 18'000'000'000;
-  CounterAccount account(counter_channel(kSmallRangeUj), kPeriod);
+  CounterAccount account(counter_channel(kSmallRangeUj), kSamplePeriod);
   const auto energy_j = [](double t) { return 50.0 * t + 200.0 / 300.0 * t * t / 2.0; };
   const double start_j = 17'000.0;
   for (int i = 0; i <= 3000; ++i) {
@@ -374,7 +374,7 @@ std::uint64_t ticking_uj(double time_s, double period_s) {
 TEST(CounterAccount, LearnsThePeriodFromReadingsCloseTogether) {
   Channel channel = counter_channel(kRangeUj);
   channel.update_period.reset();
-  CounterAccount account(channel, kPeriod);
+  CounterAccount account(channel, kSamplePeriod);
   constexpr double kTick = 0.004;
   double time = 10.0015;  // 1.5 ms after a move
   for (; time < 10.02; time += 0.0005) {
@@ -399,12 +399,12 @@ TEST(CounterAccount, LearnsThePeriodFromReadingsCloseTogether) {
 TEST(CounterAccount, SparseReadingsTeachNoPeriod) {
   Channel channel = counter_channel(kRangeUj);
   channel.update_period.reset();
-  CounterAccount account(channel, kPeriod);
+  CounterAccount account(channel, kSamplePeriod);
   for (int i = 0; i < 50; ++i) {
     account.add(ok_reading(10.0 + 0.1 * i, ticking_uj(10.0 + 0.1 * i, 0.004)));
   }
   EXPECT_FALSE(account.update_period());
-  EXPECT_EQ(account.resolution(), kPeriod);
+  EXPECT_EQ(account.resolution(), kSamplePeriod);
 }
 
 }  // namespace

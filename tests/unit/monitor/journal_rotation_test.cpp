@@ -22,10 +22,10 @@ namespace fs = std::filesystem;
 
 using testing::at_seconds;
 using testing::counter_channel;
+using testing::kSamplePeriod;
 using testing::ok_reading;
 using testing::TempDir;
 
-constexpr Nanoseconds kReadPeriod = std::chrono::milliseconds(100);
 constexpr double kStart = 1000.0;
 constexpr double kBegin = 1100.05;
 constexpr std::uint64_t kSmallRange = 50'000'000;  // 50 J: goes round about every 0.4 s at 125 W
@@ -76,10 +76,10 @@ class JournalRotationTest : public ::testing::Test {
     auto thinned = RotatingJournal::create(JournalFiles{thinned_.journal(0)}, limits).value();
     JournalWriter whole = JournalWriter::create(whole_.journal(0)).value();
     NodeMeter meter(NodeMeter::Keep::kTotals);
-    ASSERT_EQ(meter.add_sensor(channels(), kReadPeriod), 0U);
+    ASSERT_EQ(meter.add_sensor(channels(), kSamplePeriod), 0U);
     ASSERT_TRUE(thinned.start(at_seconds(kStart), {}, {}).ok());
-    ASSERT_TRUE(thinned.sensor(0, kReadPeriod, channels()).ok());
-    ASSERT_TRUE(whole.sensor(0, kReadPeriod, channels()).ok());
+    ASSERT_TRUE(thinned.sensor(0, kSamplePeriod, channels()).ok());
+    ASSERT_TRUE(whole.sensor(0, kSamplePeriod, channels()).ok());
     bool begun = false;
     int i = 0;
     for (double t = kStart; t < kStart + until_s; t += 0.1, ++i) {

@@ -25,14 +25,13 @@ using ::testing::Contains;
 using testing::counter_channel;
 using ::testing::ElementsAre;
 using testing::FakeClock;
+using testing::kSamplePeriod;
 using testing::no_reading;
 using ::testing::Not;
 using testing::ok_reading;
 using testing::power_channel;
 using testing::PowercapTree;
 using ::testing::UnorderedElementsAre;
-
-constexpr Nanoseconds kMeterPeriod = std::chrono::milliseconds(100);
 
 const GroupEnergy* find_group(const NodeEnergy& energy, const std::string& group) {
   const auto found = std::ranges::find(energy.groups, group, &GroupEnergy::group);
@@ -70,7 +69,7 @@ TEST(NodeMeter, PowercapRampWithTwoWrapsMatchesTheClosedForm) {
   PowercapSensor sensor(tree.root(), clock);
   ASSERT_TRUE(sensor.open().ok());
   NodeMeter meter;
-  meter.add_sensor(sensor.channels(), kMeterPeriod);
+  meter.add_sensor(sensor.channels(), kSamplePeriod);
   const Nanoseconds begin = clock.monotonic_now();
   const auto package_j = [](double t) { return 60.0 * t + 140.0 / 60.0 * t * t / 2.0; };
   std::vector<RawReading> readings(sensor.channels().size());
@@ -86,7 +85,7 @@ TEST(NodeMeter, PowercapRampWithTwoWrapsMatchesTheClosedForm) {
   };
   for (int i = 0; i <= 600; ++i) {
     set_and_read();
-    clock.advance(kMeterPeriod);
+    clock.advance(kSamplePeriod);
   }
   const NodeEnergy energy = meter.finish(begin, begin + at_seconds(60.0));
   const double expected = package_j(60.0);
@@ -113,7 +112,7 @@ TEST(NodeMeter, KeepingTotalsOnlyChangesNoTotal) {
   const Nanoseconds begin = at_seconds(1003.21);
   const Nanoseconds end = at_seconds(2503.4);
   for (NodeMeter* meter : {&whole, &totals}) {
-    meter->add_sensor(channels, kMeterPeriod);
+    meter->add_sensor(channels, kSamplePeriod);
   }
   for (int i = 0; i < 15'040; ++i) {
     const double t = 0.1 * i;
@@ -140,7 +139,7 @@ TEST(NodeMeter, KeepingTotalsOnlyChangesNoTotal) {
 TEST(NodeMeter, ALaterBeginTakesThePlaceOfAnEarlierOne) {
   const std::vector<Channel> channels = {counter_channel(std::nullopt)};
   NodeMeter meter(NodeMeter::Keep::kTotals);
-  meter.add_sensor(channels, kMeterPeriod);
+  meter.add_sensor(channels, kSamplePeriod);
   const Nanoseconds idle_begin = at_seconds(1005.0);
   const Nanoseconds begin = at_seconds(1300.0);
   const Nanoseconds end = at_seconds(1600.0);
@@ -176,7 +175,7 @@ NodeEnergy gpu_run(double update_s,
                    double stuck_to = 1e9) {
   NodeMeter meter;
   const std::vector<Channel> channels = {gpu_energy_channel(), power_channel()};
-  meter.add_sensor(channels, kMeterPeriod);
+  meter.add_sensor(channels, kSamplePeriod);
   const auto sample = [&](double t) {
     const double rests_at = t >= stuck_from && t < stuck_to ? stuck_from : t;
     const double tick = std::floor(rests_at / update_s) * update_s;
@@ -220,7 +219,7 @@ TEST(NodeMeter, CounterThatDisagreesWithPowerIsFlaggedAndBothAreKept) {
 TEST(NodeMeter, ACounterThatStopsShortlyBeforeTheEndGivesWayToThePower) {
   // 100 W, from 10.75 s on 500 W, of which the counter shows nothing.
   NodeMeter meter;
-  meter.add_sensor(std::vector{gpu_energy_channel(), power_channel()}, kMeterPeriod);
+  meter.add_sensor(std::vector{gpu_energy_channel(), power_channel()}, kSamplePeriod);
   for (int i = 0; i <= 160; ++i) {
     const double t = 0.01 * i;
     const auto counter_mj = static_cast<std::uint64_t>(1e6 + 100e3 * std::min(t, 0.7));
@@ -269,7 +268,7 @@ TEST(NodeMeter, APackageThatNeverMovesBesideOneThatDoesIsFlagged) {
   Channel still = counter_channel(std::nullopt);
   still.name = "powercap/package-1";
   still.overlap_group = "package-1";
-  meter.add_sensor(std::vector{counter_channel(std::nullopt), still}, kMeterPeriod);
+  meter.add_sensor(std::vector{counter_channel(std::nullopt), still}, kSamplePeriod);
   for (int i = 0; i <= 50; ++i) {
     meter.add(0,
               std::vector{ok_reading(1000.0 + 0.1 * i, static_cast<std::uint64_t>(i) * 10'000'000),
@@ -283,7 +282,7 @@ TEST(NodeMeter, APackageThatNeverMovesBesideOneThatDoesIsFlagged) {
 
 TEST(NodeMeter, AfterAResetThePowerIsBelievedWhereItIsMuchSurer) {
   NodeMeter meter;
-  meter.add_sensor(std::vector{gpu_energy_channel(), power_channel()}, kMeterPeriod);
+  meter.add_sensor(std::vector{gpu_energy_channel(), power_channel()}, kSamplePeriod);
   std::uint64_t counter_mj = 1'000'000'000;
   for (int i = 0; i <= 300; ++i) {
     if (i == 150) {
@@ -306,7 +305,7 @@ TEST(NodeMeter, AfterAResetThePowerIsBelievedWhereItIsMuchSurer) {
 
 TEST(NodeMeter, CounterThatFallsAgainAndAgainFallsBackToPower) {
   NodeMeter meter;
-  meter.add_sensor(std::vector{gpu_energy_channel(), power_channel()}, kMeterPeriod);
+  meter.add_sensor(std::vector{gpu_energy_channel(), power_channel()}, kSamplePeriod);
   std::uint64_t counter_mj = 1'000'000;
   for (int i = 0; i <= 300; ++i) {
     meter.add(0,
@@ -332,7 +331,7 @@ TEST(NodeMeter, ShortRunsDoNotJudgeTheCounter) {
 
 TEST(NodeMeter, ValuesThatStayAwayAreAGap) {
   NodeMeter meter;
-  meter.add_sensor(std::vector{counter_channel(std::nullopt)}, kMeterPeriod);
+  meter.add_sensor(std::vector{counter_channel(std::nullopt)}, kSamplePeriod);
   for (int i = 0; i <= 50; ++i) {
     const double t = 1000.0 + 0.1 * i;
     meter.add(0,
@@ -350,8 +349,8 @@ TEST(NodeMeter, EstimateCountsOnlyWhereNoCounterIs) {
   NodeMeter meter;
   const std::vector<Channel> counters = {counter_channel(std::nullopt)};
   const std::vector<Channel> estimates = {estimate(Domain::kCpu), estimate(Domain::kDram)};
-  meter.add_sensor(counters, kMeterPeriod);
-  meter.add_sensor(estimates, kMeterPeriod);
+  meter.add_sensor(counters, kSamplePeriod);
+  meter.add_sensor(estimates, kSamplePeriod);
   for (int i = 0; i <= 100; ++i) {
     const double t = 1000.0 + 0.1 * i;
     const auto ticks = static_cast<std::uint64_t>(i);
@@ -392,7 +391,7 @@ struct SteadyCounter {
 NodeEnergy steady_run(const std::vector<SteadyCounter>& counters) {
   NodeMeter meter;
   for (const SteadyCounter& counter : counters) {
-    meter.add_sensor(std::span(&counter.channel, 1), kMeterPeriod);
+    meter.add_sensor(std::span(&counter.channel, 1), kSamplePeriod);
   }
   for (int i = 0; i <= 100; ++i) {
     const double t = 0.1 * i;
@@ -480,7 +479,7 @@ TEST(NodeMeter, PerfThroughTheSensorMatchesTheClosedForm) {
   PerfSensor sensor(root.path(), &events, clock);
   ASSERT_TRUE(sensor.open().ok());
   NodeMeter meter;
-  meter.add_sensor(sensor.channels(), kMeterPeriod);
+  meter.add_sensor(sensor.channels(), kSamplePeriod);
   const Nanoseconds begin = clock.monotonic_now();
   std::vector<RawReading> readings(sensor.channels().size());
   const auto package_j = [](double t) { return 60.0 * t + 2.0 * t * t; };
@@ -491,7 +490,7 @@ TEST(NodeMeter, PerfThroughTheSensorMatchesTheClosedForm) {
     events.set_joules(5, 0, 900.0 * t);
     sensor.read(readings);
     meter.add(0, readings);
-    clock.advance(kMeterPeriod);
+    clock.advance(kSamplePeriod);
   }
   const NodeEnergy energy = meter.finish(begin, begin + at_seconds(60.0));
   const GroupEnergy* first = find_group(energy, "package-0");
@@ -508,8 +507,8 @@ TEST(NodeMeter, PerfTakenOverByAnotherProcessIsAResetNotALoss) {
   NodeMeter meter;
   Channel channel = counter_of("perf", "package-0");
   channel.unit = RawUnit::kJouleOver2To16;
-  meter.add_sensor(std::span(&channel, 1), kMeterPeriod);
-  meter.add_sensor(std::span(&channel, 1), kMeterPeriod);
+  meter.add_sensor(std::span(&channel, 1), kSamplePeriod);
+  meter.add_sensor(std::span(&channel, 1), kSamplePeriod);
   for (int i = 0; i <= 100; ++i) {
     const bool second = i > 60;  // counts from its own opening
     const double energy_j = 100.0 * 0.1 * (second ? i - 61 : i);
@@ -532,9 +531,9 @@ TEST(NodeMeter, MetricsChangeNoEnergyNorSourceNorFlag) {
       testing::metric_channel("load/node/cpu_time", RawUnit::kMicrosecond, Behavior::kCounter)};
   NodeMeter without;
   NodeMeter with(NodeMeter::Keep::kTotals);
-  without.add_sensor(gpu, kMeterPeriod);
+  without.add_sensor(gpu, kSamplePeriod);
   with.add_sensor(metrics, std::chrono::seconds(1));
-  with.add_sensor(gpu, kMeterPeriod);
+  with.add_sensor(gpu, kSamplePeriod);
   with.keep_begin(at_seconds(1000.5));
   for (int i = 0; i <= 300; ++i) {
     const double t = 1000.0 + 0.1 * i;
@@ -568,7 +567,7 @@ TEST(NodeMeter, AnEstimateStaysWithinItsModel) {
   std::vector<Channel> channels = {estimate(Domain::kCpu)};
   channels[0].update_period.reset();
   channels[0].plausible_power = Watts(32.0);
-  meter.add_sensor(channels, kMeterPeriod);
+  meter.add_sensor(channels, kSamplePeriod);
   // 3 ms, into which a whole tick of 10 ms fell.
   meter.add(0, std::vector{ok_reading(1000.0, 1'000'000)});
   meter.add(0, std::vector{ok_reading(1000.003, 1'320'000)});
@@ -582,7 +581,7 @@ TEST(NodeMeter, AnEstimateStaysWithinItsModel) {
 TEST(NodeMeter, TroubleBecomesFlags) {
   NodeMeter meter;
   const std::vector<Channel> channels = {gpu_energy_channel()};
-  meter.add_sensor(channels, kMeterPeriod);
+  meter.add_sensor(channels, kSamplePeriod);
   meter.add(0, std::vector{ok_reading(1002.0, 1000)});
   meter.add(0, std::vector{ok_reading(1003.0, 101'000)});
   meter.add(0, std::vector{ok_reading(1009.0, 701'000)});

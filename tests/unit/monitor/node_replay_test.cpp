@@ -18,10 +18,9 @@ namespace {
 
 using testing::at_seconds;
 using testing::counter_channel;
+using testing::kSamplePeriod;
 using testing::ok_reading;
 using testing::TempDir;
-
-constexpr Nanoseconds kReplayPeriod = std::chrono::milliseconds(100);
 
 Channel package(int number, const std::string& source) {
   Channel channel = counter_channel(262'143'328'850);
@@ -54,7 +53,7 @@ class NodeReplayTest : public ::testing::Test {
     for (const int number : packages) {
       channels.push_back(package(number, source));
     }
-    ASSERT_TRUE(journal.sensor(0, kReplayPeriod, channels).ok());
+    ASSERT_TRUE(journal.sensor(0, kSamplePeriod, channels).ok());
     const double per_joule = 1.0 / si_per_raw_unit(channels.front().unit);
     int rows = 0;
     for (double t = from_s; t <= to_s; t += 0.1) {

@@ -15,14 +15,13 @@ namespace joulescale {
 namespace {
 
 using testing::at_seconds;
+using testing::kSamplePeriod;
 using testing::no_reading;
 using testing::ok_reading;
 using testing::power_channel;
 
-constexpr Nanoseconds kPowerPeriod = std::chrono::milliseconds(100);
-
 TEST(PowerAccount, IntegratesRealTimeBetweenSamples) {
-  PowerAccount account(power_channel(), kPowerPeriod);
+  PowerAccount account(power_channel(), kSamplePeriod);
   account.add(ok_reading(10.0, 100'000));
   account.add(ok_reading(10.1, 100'000));
   account.add(no_reading(10.2));
@@ -35,7 +34,7 @@ TEST(PowerAccount, IntegratesRealTimeBetweenSamples) {
 }
 
 TEST(PowerAccount, WhatNoSampleToldOfTheEndIsInTheUncertainty) {
-  PowerAccount account(power_channel(), kPowerPeriod);
+  PowerAccount account(power_channel(), kSamplePeriod);
   for (int i = 0; i <= 20; ++i) {
     account.add(ok_reading(10.0 + 0.1 * i, 600'000));
   }
@@ -52,7 +51,7 @@ TEST(PowerAccount, AMeanOverASecondMayLagBehindAStepByHalfOfIt) {
   for (const double length_s : {0.3, 1.0, 3.0, 10.0}) {
     Channel channel = power_channel();
     channel.averaging = std::chrono::seconds(1);
-    PowerAccount account(channel, kPowerPeriod);
+    PowerAccount account(channel, kSamplePeriod);
     for (double t = 0.0; t < length_s + 0.05; t += 0.1) {
       account.add(ok_reading(10.0 + t,
                              static_cast<std::uint64_t>(1e3 * (50.0 + 450.0 * std::min(t, 1.0)))));
@@ -70,7 +69,7 @@ TEST(PowerAccount, AValueThatNeverChangedInAShortRunMayBeOlderThanTheRun) {
   Channel channel = power_channel();
   channel.plausible_power = Watts(1000.0);  // a GPU of up to 500 W
   const auto run = [&](double length_s, bool changes) {
-    PowerAccount account(channel, kPowerPeriod);
+    PowerAccount account(channel, kSamplePeriod);
     for (double t = 0.0; t < length_s + 0.05; t += 0.1) {
       account.add(ok_reading(10.0 + t, changes && t > 0.05 ? 50'001 : 50'000));
     }
@@ -84,7 +83,7 @@ TEST(PowerAccount, AValueThatNeverChangedInAShortRunMayBeOlderThanTheRun) {
 }
 
 TEST(PowerAccount, OneSampleReadTwiceIsOneSample) {
-  PowerAccount account(power_channel(), kPowerPeriod);
+  PowerAccount account(power_channel(), kSamplePeriod);
   for (const double t : {10.0, 10.0, 10.1, 10.1, 10.1, 10.2}) {
     account.add(ok_reading(t, 100'000));
   }
@@ -95,7 +94,7 @@ TEST(PowerAccount, OneSampleReadTwiceIsOneSample) {
 }
 
 TEST(PowerAccount, SineIsExactWithinAThousandth) {
-  PowerAccount account(power_channel(), kPowerPeriod);
+  PowerAccount account(power_channel(), kSamplePeriod);
   for (int i = 0; i <= 600; ++i) {
     const double t = 0.1 * i;
     account.add(
@@ -109,7 +108,7 @@ TEST(PowerAccount, SineIsExactWithinAThousandth) {
 }
 
 TEST(PowerAccount, SpikesAndEqualTimesAreNoEnergy) {
-  PowerAccount account(power_channel(), kPowerPeriod);
+  PowerAccount account(power_channel(), kSamplePeriod);
   account.add(ok_reading(10.0, 100'000));
   account.add(ok_reading(10.5, 4'000'000'000));  // 4 MW
   account.add(ok_reading(11.0, 100'000));
@@ -119,7 +118,7 @@ TEST(PowerAccount, SpikesAndEqualTimesAreNoEnergy) {
 }
 
 TEST(PowerAccount, LongGapIsCountedAndUncertain) {
-  PowerAccount account(power_channel(), kPowerPeriod);
+  PowerAccount account(power_channel(), kSamplePeriod);
   account.add(ok_reading(10.0, 100'000));
   account.add(ok_reading(20.0, 100'000));
   account.close(at_seconds(20.0));
@@ -128,7 +127,7 @@ TEST(PowerAccount, LongGapIsCountedAndUncertain) {
 }
 
 TEST(PowerAccount, OneSampleIsNoEnergy) {
-  PowerAccount account(power_channel(), kPowerPeriod);
+  PowerAccount account(power_channel(), kSamplePeriod);
   account.add(ok_reading(10.0, 100'000));
   account.close(at_seconds(10.0));
   EXPECT_FALSE(account.window(at_seconds(9.0), at_seconds(10.0)).has_value());
@@ -197,7 +196,7 @@ class Burst final : public EnergyTimeline {
   }
   bool has_measured() const override { return true; }
   bool has_estimated() const override { return false; }
-  Nanoseconds resolution() const override { return kPowerPeriod; }
+  Nanoseconds resolution() const override { return kSamplePeriod; }
 };
 
 TEST(PeakPower, IsTheHighestMeanOverAWindow) {

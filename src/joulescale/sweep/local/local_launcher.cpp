@@ -20,7 +20,6 @@ namespace {
 
 constexpr auto kStopGrace = std::chrono::seconds(10);
 constexpr auto kLeftoverGrace = std::chrono::seconds(2);
-constexpr auto kGuardPoll = std::chrono::milliseconds(500);
 
 /// Waits for the run to end; stops its whole process group on a signal.
 int guard_until_end(pid_t run, const SignalQueue& signals) {
@@ -33,7 +32,7 @@ int guard_until_end(pid_t run, const SignalQueue& signals) {
         return shell_status(wait_status);
       }
     }
-    const auto info = signals.wait(kGuardPoll);
+    const auto info = signals.wait(kChildPoll);
     const bool asked = info && info->si_signo != SIGCHLD && info->si_pid != ::getpid();
     if (asked && !kill_at) {
       ::kill(0, SIGTERM);  // the guard's own group: itself and the run

@@ -28,7 +28,6 @@ namespace {
 
 constexpr auto kFailureGrace = std::chrono::seconds(5);
 constexpr auto kSignalGrace = std::chrono::seconds(30);
-constexpr auto kRankPoll = std::chrono::milliseconds(500);
 /// Signals that arrive together (a broadcast that is also forwarded) are one request to stop.
 constexpr auto kSameRequest = std::chrono::seconds(1);
 
@@ -189,7 +188,7 @@ void RankGroup::on_signal(const siginfo_t& info) {
 int RankGroup::wait_for_all(const SignalQueue& signals) {
   reap();
   while (!running_.empty()) {
-    const auto info = signals.wait(kRankPoll);
+    const auto info = signals.wait(kChildPoll);
     if (info && info->si_signo != SIGCHLD) {
       on_signal(*info);
     }

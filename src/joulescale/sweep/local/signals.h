@@ -3,12 +3,16 @@
 // handlers run anywhere.
 #pragma once
 
+#include <chrono>
 #include <csignal>
 #include <optional>
 
 #include "joulescale/base/clock.h"
 
 namespace joulescale {
+
+/// How long who waits for children waits for a signal before it looks at them by itself.
+inline constexpr auto kChildPoll = std::chrono::milliseconds(500);
 
 /// While one exists, SIGCHLD, SIGINT, SIGTERM and SIGHUP are blocked and come out of wait() only.
 /// The last three stay as they are where the caller ignores them (nohup, background jobs).
