@@ -8,7 +8,7 @@ namespace joulescale {
 namespace {
 
 /// The power between the last move of a counter and the end of the window is taken to differ by up
-/// to this share from the power just before.
+/// to this share from the power just before; so is that before the first reading from that after.
 constexpr double kExtrapolationPowerShare = 0.25;
 /// A model has no glitches to be told by its power.
 constexpr Watts kNoLimit{1e6};
@@ -23,12 +23,14 @@ constexpr double kUnusualFactor = 5.0;
 /// A counter that comes back from wrong values does so within this time.
 constexpr Nanoseconds kLongestAway = std::chrono::minutes(1);
 
-/// Of a time for which no energy is counted: what it may have held. `power`: just before or after.
-Joules unseen_uncertainty(Watts power, Nanoseconds length) {
-  return power * to_seconds(length) * (1.0 + kExtrapolationPowerShare);
-}
+/// A device may exceed its power limit by this share for a while.
+constexpr double kAboveLimitShare = 0.25;
 
 }  // namespace
+
+Joules unseen_energy(Watts plausible_power, Nanoseconds length) {
+  return plausible_power / kPlausibleByLimit * to_seconds(length) * (1.0 + kAboveLimitShare);
+}
 
 CounterAccount::CounterAccount(const Channel& channel, Nanoseconds sample_period)
     : joules_per_raw_(si_per_raw_unit(channel.unit)),
@@ -36,6 +38,9 @@ CounterAccount::CounterAccount(const Channel& channel, Nanoseconds sample_period
       known_period_(channel.update_period),
       plausible_power_(channel.provenance == Provenance::kEstimated ? kNoLimit
                                                                     : channel.plausible_power),
+      // Where the period is not known, one move may hold the energy of any time before it. A model
+      // moves when it is read.
+      least_moves_(known_period_ || channel.provenance == Provenance::kEstimated ? 1 : 2),
       sample_period_(sample_period) {}
 
 Joules CounterAccount::joules(std::uint64_t raw) const {
@@ -120,9 +125,7 @@ void CounterAccount::note_stray(const Value& stray, const Value& base, const Val
   if (stray.raw < base.raw && value.raw >= stray.raw &&
       is_usual(value.raw - stray.raw, value.after - stray.before)) {
     state_.extra_uncertainty +=
-        joules(base.raw - stray.raw) +
-        unseen_uncertainty(std::max(curve_.recent_power(), curve_.mean_power()),
-                           stray.after - base.before);
+        joules(base.raw - stray.raw) + unseen_energy(plausible_power_, stray.after - base.before);
   }
 }
 
@@ -235,14 +238,13 @@ std::uint64_t CounterAccount::extra_wraps(std::uint64_t delta, Seconds elapsed) 
   return static_cast<std::uint64_t>(rounds);
 }
 
-/// A new start of the counter: the interval's energy is unknown and not guessed; what it may have
-/// been is in the uncertainty.
+/// A new start of the counter: the interval's energy is unknown and not guessed; window() has what
+/// it may have been in the uncertainty.
 void CounterAccount::reset_to(const Value& value) {
   ++state_.events.resets;
   const Nanoseconds hidden = std::max(value.after - curve_.back().time, Nanoseconds(0));
   replaced_ = Replaced{*state_.last, state_.energy, state_.hidden};
   state_.hidden += hidden;
-  state_.extra_uncertainty += unseen_uncertainty(curve_.recent_power(), hidden);
   ticks_.interrupt();
   state_.last = value;
   state_.last_lag = lag(sample_period_);
@@ -329,7 +331,7 @@ void CounterAccount::close(Nanoseconds end) {
 }
 
 std::optional<WindowEnergy> CounterAccount::window(Nanoseconds begin, Nanoseconds end) const {
-  if (state_.changes == 0 || curve_.back().time <= begin) {
+  if (state_.changes < least_moves_ || curve_.back().time <= begin) {
     return std::nullopt;
   }
   WindowEnergy result;
@@ -356,23 +358,16 @@ std::optional<WindowEnergy> CounterAccount::window(Nanoseconds begin, Nanosecond
   Joules at_end = edge(end);
   if (extrapolated_ > Nanoseconds(0) || not_covered_ > Nanoseconds(0)) {
     // Where a move was due and did not come, the counter tells nothing of the power.
-    const Nanoseconds untold = std::max(overdue_, not_covered_);
     at_end = last_power * to_seconds(state_.last_lag) +
              last_power * to_seconds(extrapolated_) * kExtrapolationPowerShare +
-             unseen_uncertainty(std::max(last_power, curve_.mean_power()), untold);
+             unseen_energy(plausible_power_, untold());
   }
   const Joules at_resets =
-      std::max(state_.extra_uncertainty, unseen_uncertainty(seen_power(), state_.hidden));
-  result.uncertainty = edge(begin) + at_end + at_resets + joules(1) +
-                       unseen_uncertainty(curve_.early_power(), result.unseen);
+      state_.extra_uncertainty + unseen_energy(plausible_power_, state_.hidden);
+  const Joules at_late_start =
+      curve_.early_power() * to_seconds(result.unseen) * (1.0 + kExtrapolationPowerShare);
+  result.uncertainty = edge(begin) + at_end + at_resets + at_late_start + joules(1);
   return result;
-}
-
-/// Mean power of the time that was seen: resets before the first move hide energy of a power that
-/// only what came after tells.
-Watts CounterAccount::seen_power() const {
-  const Nanoseconds seen = curve_.back().time - curve_.front().time - state_.hidden;
-  return seen > Nanoseconds(0) ? state_.energy / to_seconds(seen) : Watts(0.0);
 }
 
 std::optional<Nanoseconds> CounterAccount::update_period() const {

@@ -21,6 +21,10 @@ struct WindowEnergy {
   Nanoseconds unseen{0};  // from the window's begin to the first reading, if that came later
 };
 
+/// What a device may have used at most in a time of which nothing was read, by its channel's
+/// plausible power: its power limit, and a quarter more. The power before or after is no bound.
+Joules unseen_energy(Watts plausible_power, Nanoseconds length);
+
 /// Feed it every reading of one kEnergy channel, in time order.
 class CounterAccount {
  public:
@@ -38,7 +42,8 @@ class CounterAccount {
 
   /// Ends the account: after it the curve reaches `end` where the counter's last move allows that.
   void close(Nanoseconds end);
-  /// After close(). Nothing if the counter did not move enough to tell the power.
+  /// After close(). Nothing if the counter did not move enough to tell the power: twice, or once
+  /// where the sensor knows its period.
   std::optional<WindowEnergy> window(Nanoseconds begin, Nanoseconds end) const;
 
   const EnergyCurve& curve() const { return curve_; }
@@ -48,11 +53,9 @@ class CounterAccount {
   std::optional<Nanoseconds> update_period() const;
   /// The longest that the counter is known to rest between two moves.
   Nanoseconds resolution() const;
-  /// After close(): the time at the end for which no energy is counted, since the counter had long
-  /// stood still, or gave no more values.
-  Nanoseconds not_covered() const { return not_covered_; }
-  /// After close(): how long before the end a move was due that did not come.
-  Nanoseconds overdue() const { return overdue_; }
+  /// After close(): the time before the end of which the counter tells nothing, since a move was
+  /// due that did not come, or it gave no more values.
+  Nanoseconds untold() const { return std::max(overdue_, not_covered_); }
   /// The longest time for which readings showed one and the same value.
   Nanoseconds longest_rest() const { return state_.longest_rest; }
   /// What happens within such a time the curve cannot tell apart.
@@ -79,7 +82,6 @@ class CounterAccount {
   bool follows(const Value& old, const Value& value) const;
   void refine_front();
   Nanoseconds usual_rest() const;
-  Watts seen_power() const;
   void learn_period(const Value& value);
   std::optional<Nanoseconds> longest_period() const;
   std::uint64_t extra_wraps(std::uint64_t delta, Seconds elapsed);
@@ -90,6 +92,7 @@ class CounterAccount {
   std::optional<std::uint64_t> range_;
   std::optional<Nanoseconds> known_period_;
   Watts plausible_power_;
+  std::uint64_t least_moves_;  // that tell a power
   Nanoseconds sample_period_;
 
   CounterState state_;  // but for the curve's end and the period, which state() asks for

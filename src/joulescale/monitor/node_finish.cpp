@@ -45,9 +45,20 @@ void add_overhead(const OverheadRecord& from, OverheadRecord& into) {
   }
 }
 
-/// Each end of the window may lie half a resolution off the energy that is read for it.
-Watts peak_uncertainty(Watts peak, Seconds window, Nanoseconds resolution) {
-  return peak * std::min(to_seconds(resolution) / window, 1.0);
+/// Each end of the window may lie half a resolution off the energy that is read for it. A window
+/// that is the whole run is as uncertain as the run's energy.
+Watts peak_uncertainty(const PowerRecord& power, Seconds duration, const NodeEnergy& energy) {
+  const Seconds window = *power.peak_window;
+  const Watts by_edges =
+      *power.peak * std::min(to_seconds(energy.coarsest_resolution) / window, 1.0);
+  if (window < duration) {
+    return by_edges;
+  }
+  Joules whole_run;
+  for (const GroupEnergy& group : energy.groups) {
+    whole_run += group.counted ? group.energy.uncertainty.value_or(Joules(0.0)) : Joules(0.0);
+  }
+  return std::max(by_edges, whole_run / window);
 }
 
 NodeTimes times_of(const std::vector<RankRecordFile>& ranks) {
@@ -168,7 +179,6 @@ Result<NodeReport> make_node_report(const LaunchInfo& launch,
 
   NodeReport report;
   report.identity = ranks.front().facts.identity;
-  report.groups = std::move(energy.groups);
   report.registered_ranks = marks.registered_ranks;
   RunRecord& part = report.part;
   part.id = launch.id;
@@ -185,9 +195,9 @@ Result<NodeReport> make_node_report(const LaunchInfo& launch,
   part.power.peak = peak ? peak->finish() : std::nullopt;
   if (part.power.peak) {
     part.power.peak_window = std::min(to_seconds(peak_window), part.duration);
-    part.power.peak_uncertainty =
-        peak_uncertainty(*part.power.peak, *part.power.peak_window, energy.coarsest_resolution);
+    part.power.peak_uncertainty = peak_uncertainty(part.power, part.duration, energy);
   }
+  report.groups = std::move(energy.groups);
   part.regions = std::move(marks.regions);
   part.training = std::move(marks.training);
   part.hardware = ranks.front().facts.part.hardware;
@@ -214,7 +224,7 @@ Result<NodeReport> make_node_report(const LaunchInfo& launch,
     source_notes.insert(
         {channel.substr(0, channel.find('/')),
          report.identity,
-         fmt::format("the counter of {} never moved: its energy is not known", channel),
+         fmt::format("{} moved (or answered) less than twice in the run: its energy is not known", channel),
          true});
   }
   part.source_notes.assign(source_notes.begin(), source_notes.end());

@@ -40,7 +40,7 @@ struct NodeEnergy {
   Nanoseconds resolution{0};
   /// The same for the times whose readings were dropped; at least `resolution`.
   Nanoseconds coarsest_resolution{0};
-  std::vector<std::string> still;  // channels that should count and never moved
+  std::vector<std::string> still;  // channels that should count and gave no energy
   std::vector<std::string> flags;
 };
 
@@ -109,11 +109,11 @@ class NodeMeter {
 
   std::vector<const Meter*> all_meters() const;
   static bool saw_all(const Meter& meter);
-  static bool stopped_early(const Meter& meter);
-  static bool is_silent(const Meter& counter);
+  static bool stopped_early(const Meter& meter, Nanoseconds duration);
+  static bool lacks_an_end(const Meter& counter);
   static bool is_surer(const Meter& power, const Meter& counter);
   static bool rested_long(const Meter& meter);
-  static bool is_dead(const Chosen& group, Nanoseconds duration);
+  static bool is_dead(const Chosen& group);
   static void keep_one_source(Chosen& silicon);
   void add_group(const Chosen& group,
                  Nanoseconds duration,

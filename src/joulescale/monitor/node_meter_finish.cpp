@@ -15,6 +15,8 @@ namespace {
 
 /// A sampling gap of this length is worth a flag.
 constexpr Nanoseconds kGapWorthAFlag = std::chrono::seconds(1);
+/// So is a gap at the end of this part of a shorter run.
+constexpr int kShortestPartWorthAFlag = 20;
 /// An estimate that stands by for a counter is read once a second.
 constexpr Nanoseconds kEstimateGapWorthAFlag = std::chrono::seconds(3);
 /// What a reset hides is little as a rule: power takes a counter's place if it is so much surer.
@@ -94,7 +96,7 @@ NodeEnergy NodeMeter::finish(Nanoseconds begin, Nanoseconds end) {
     if (!estimate || !with_sensor.contains(key.first)) {
       add_group(group, end - begin, result, counted);
     }
-    if (!estimate && is_dead(group, end - begin)) {
+    if (!estimate && is_dead(group)) {
       result.still.push_back(group.front()->channel.name);
       if (with_sensor.contains(key.first)) {
         flag(result, "gap");  // another one of the domain counts: the total lacks this one
@@ -146,10 +148,11 @@ void NodeMeter::keep_one_source(Chosen& silicon) {
 
 /// Whether the counter stood still or gave nothing for so long before the end that its energy is
 /// not what was used.
-bool NodeMeter::stopped_early(const Meter& meter) {
+bool NodeMeter::stopped_early(const Meter& meter, Nanoseconds duration) {
   const auto* counter = std::get_if<CounterAccount>(&meter.account);
   return counter != nullptr && meter.window && !meter.events().gone &&
-         counter->not_covered() > std::max(kGapWorthAFlag, 10 * meter.sample_period);
+         counter->untold() > std::min(std::max(kGapWorthAFlag, 10 * meter.sample_period),
+                                      duration / kShortestPartWorthAFlag);
 }
 
 /// The same of an energy counter, in the middle: what it counted is right, but not known when.
@@ -161,16 +164,18 @@ bool NodeMeter::rested_long(const Meter& meter) {
          counter.longest_rest() > std::max(kGapWorthAFlag, 10 * usual);
 }
 
-/// Whether moves of the counter were due before the end that did not come.
-bool NodeMeter::is_silent(const Meter& counter) {
-  const auto& account = std::get<CounterAccount>(counter.account);
-  return account.overdue() > Nanoseconds(0) || account.not_covered() > Nanoseconds(0);
+/// Whether the counter tells nothing of a part of the window: it came late, or moves were due
+/// before the end that did not come.
+bool NodeMeter::lacks_an_end(const Meter& counter) {
+  return std::get<CounterAccount>(counter.account).untold() > Nanoseconds(0) ||
+         counter.window->unseen > kLateStart;
 }
 
-/// Whether a GPU's power is to be believed rather than its counter, which was reset or went silent.
+/// Whether a GPU's power is to be believed rather than its counter, which was reset, came late or
+/// went silent.
 bool NodeMeter::is_surer(const Meter& power, const Meter& counter) {
-  if (is_silent(counter)) {
-    // What a silent counter says of the rest is no more than that the power stayed as it was.
+  if (lacks_an_end(counter)) {
+    // What such a counter says of the rest is no more than that the power stayed as it was.
     return power.window->uncertainty <
            counter.window->uncertainty + difference(*counter.window, *power.window);
   }
@@ -178,13 +183,10 @@ bool NodeMeter::is_surer(const Meter& power, const Meter& counter) {
          power.window->uncertainty * kMuchSurer < counter.window->uncertainty;
 }
 
-/// Whether none of its counters, which should count, ever moved in a run that is long enough to
-/// tell.
-bool NodeMeter::is_dead(const Chosen& group, Nanoseconds duration) {
+/// Whether it should count, and none of its channels told its energy.
+bool NodeMeter::is_dead(const Chosen& group) {
   const auto gave_value = [](const Meter* meter) { return meter->window.has_value(); };
-  const Meter& first = *group.front();
-  return is_counted(first.channel.domain) && std::ranges::none_of(group, gave_value) &&
-         duration > std::max(kGapWorthAFlag, 10 * first.sample_period);
+  return is_counted(group.front()->channel.domain) && std::ranges::none_of(group, gave_value);
 }
 
 /// One overlap group: its energy counter if that gave a value to be believed, else its power.
@@ -208,7 +210,7 @@ void NodeMeter::add_group(const Chosen& group,
       flag(result, "counter_power_disagree");
       continue;
     }
-    const bool stopped = is_counted(meter->channel.domain) && stopped_early(*meter);
+    const bool stopped = is_counted(meter->channel.domain) && stopped_early(*meter, duration);
     if (stopped) {
       flag(result, "gap");
     }
@@ -244,7 +246,7 @@ void NodeMeter::add_group(const Chosen& group,
     if (do_disagree) {
       flag(result, "counter_power_disagree");
     }
-    if (do_disagree || is_silent(*counter)) {  // nothing tells which of the two is right
+    if (do_disagree || lacks_an_end(*counter)) {  // nothing tells which of the two is right
       *entry.energy.uncertainty += difference(*counter->window, *power->window);
     }
   }

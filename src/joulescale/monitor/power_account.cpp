@@ -43,7 +43,8 @@ void PowerAccount::add(const RawReading& reading) {
     note_change(sample, length);
     if (sample.time - state_.last->time > std::max(kLongestInterval, 5 * sample_period_)) {
       ++state_.events.gaps;
-      state_.gap_uncertainty += piece;
+      state_.gap_uncertainty +=
+          std::max(piece, unseen_energy(plausible_power_, sample.time - state_.last->time) - piece);
     } else if (sample.time - state_.last->time > kMostPeriodsSeen * sample_period_) {
       state_.gap_uncertainty += piece * kUnseenPowerShare;
     }
@@ -107,7 +108,7 @@ Nanoseconds PowerAccount::refresh_period() const {
 /// window and say nothing of it: anything up to the device's limit may have been used.
 Joules PowerAccount::stale_uncertainty(Nanoseconds length) const {
   const bool may_be_stale = !state_.last_change && length < kLongestRefresh;
-  return may_be_stale ? plausible_power_ / kPlausibleByLimit * to_seconds(length) : Joules(0.0);
+  return may_be_stale ? unseen_energy(plausible_power_, length) : Joules(0.0);
 }
 
 /// A mean over the last `averaging_` follows half of that late, so that a step between the powers
@@ -130,7 +131,7 @@ void PowerAccount::close(Nanoseconds end) {
   const Nanoseconds rest = end - state_.last->time;
   const Seconds rest_s = to_seconds(rest);
   if (rest > std::max(kMostPeriodsSeen * sample_period_, refresh_period())) {
-    state_.gap_uncertainty += state_.highest * rest_s * (1.0 + kUnseenPowerShare);
+    state_.gap_uncertainty += unseen_energy(plausible_power_, rest);
   } else if (rest > sample_period_) {
     state_.gap_uncertainty += state_.last->power * rest_s * kUnseenPowerShare;
   }
@@ -151,8 +152,8 @@ std::optional<WindowEnergy> PowerAccount::window(Nanoseconds begin, Nanoseconds 
       std::max(state_.changes_w2 * refresh_s * refresh_s, state_.changes_j2) / 2.0;
   result.uncertainty =
       Joules(kTwoSided95 * std::sqrt(variance_j2)) +
-      state_.highest * to_seconds(sample_period_ / 2 + not_covered + result.unseen) +
-      state_.gap_uncertainty + stale_uncertainty(end - begin) + averaging_uncertainty(end - begin);
+      state_.highest * to_seconds(sample_period_ / 2 + result.unseen) +
+      unseen_energy(plausible_power_, not_covered) + state_.gap_uncertainty + stale_uncertainty(end - begin) + averaging_uncertainty(end - begin);
   return result;
 }
 

@@ -11,7 +11,7 @@
 namespace joulescale {
 
 /// Nothing above is believed where no limit of the package, or of the whole platform, is known.
-inline constexpr Watts kRaplPlausiblePower{4000.0};
+inline constexpr Watts kRaplPlausiblePower{2000.0};
 inline constexpr Watts kRaplPlatformPlausiblePower{20000.0};
 /// The counters move about once in a millisecond.
 inline constexpr TickWatch kRaplTickWatch = {std::chrono::microseconds(500),

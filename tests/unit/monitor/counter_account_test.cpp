@@ -118,7 +118,58 @@ TEST(CounterAccount, ACounterThatFailsAfterTwoMovesTellsNoPowerOfTheRest) {
   const auto window = account.window(at_seconds(10.0), at_seconds(10.9));
   EXPECT_NEAR(window->energy.value(), 328.0 * 0.9, window->uncertainty.value());
   EXPECT_GT(window->uncertainty.value(), window->energy.value());
-  EXPECT_GT(account.overdue(), std::chrono::milliseconds(500));
+  EXPECT_GT(account.untold(), std::chrono::milliseconds(500));
+}
+
+TEST(CounterAccount, OneMoveTellsNoPowerUnlessThePeriodIsKnown) {
+  Channel channel = counter_channel(std::nullopt);
+  channel.update_period.reset();
+  const auto window_of = [&channel](double last_s) {
+    CounterAccount account(channel, at_seconds(1.0));
+    account.add(ok_reading(10.0, 1'000'000'000));
+    account.add(ok_reading(10.01, 1'004'000'000));  // 200 W, a tick each 20 ms
+    account.add(ok_reading(last_s, 1'004'000'000 + (last_s > 10.02 ? 4'000'000 : 0)));
+    account.close(at_seconds(10.04));
+    return account.window(at_seconds(10.0), at_seconds(10.04));
+  };
+  EXPECT_FALSE(window_of(10.02).has_value());
+  const auto two_moves = window_of(10.03);
+  ASSERT_TRUE(two_moves.has_value());
+  EXPECT_NEAR(two_moves->energy.value(), 8.0, two_moves->uncertainty.value());
+  channel.update_period = std::chrono::milliseconds(20);
+  const auto known = window_of(10.02);
+  ASSERT_TRUE(known.has_value());
+  EXPECT_NEAR(known->energy.value(), 8.0, known->uncertainty.value());
+}
+
+/// 60 W, and 300 W from 10.75 s on: `seen(t)` tells whether and what the counter shows.
+template <typename Seen>
+std::optional<WindowEnergy> rising_power(const Seen& seen) {
+  CounterAccount account(counter_channel(kRangeUj), kSamplePeriod);
+  for (int i = 0; i <= 10; ++i) {
+    const double t = 0.1 * i;
+    const double energy_j = 60.0 * std::min(t, 0.75) + 300.0 * std::max(t - 0.75, 0.0);
+    account.add(seen(10.0 + t, energy_j));
+  }
+  account.close(at_seconds(11.0));
+  return account.window(at_seconds(10.0), at_seconds(11.0));
+}
+
+TEST(CounterAccount, ThePowerBeforeIsNoBoundOfWhatWasNotSeen) {
+  const double truth_j = 60.0 * 0.75 + 300.0 * 0.25;
+  const auto raw = [](double energy_j) {
+    return static_cast<std::uint64_t>(1e9 + 1e6 * energy_j);
+  };
+  const auto lost = rising_power([&](double t, double energy_j) {
+    return t > 10.65 ? no_reading(t) : ok_reading(t, raw(energy_j));
+  });
+  ASSERT_TRUE(lost.has_value());
+  EXPECT_NEAR(lost->energy.value(), truth_j, lost->uncertainty.value());
+  const auto reset = rising_power([&](double t, double energy_j) {
+    return ok_reading(t, raw(energy_j) - (t > 10.85 ? 900'000'000 : 0));
+  });
+  ASSERT_TRUE(reset.has_value());
+  EXPECT_NEAR(reset->energy.value(), truth_j, reset->uncertainty.value());
 }
 
 TEST(CounterAccount, DecreaseWithoutRangeIsAReset) {
@@ -183,7 +234,7 @@ TEST(CounterAccount, ACounterThatStopsIsNotCarriedOn) {
   const WindowEnergy window =
       feed(account, 10.0, 20.0, [](double t) { return 100.0 * std::min(t, 11.05); });
   EXPECT_NEAR(window.energy.value(), 105.0, 5.5);
-  EXPECT_GT(account.not_covered(), std::chrono::seconds(8));
+  EXPECT_GT(account.untold(), std::chrono::seconds(8));
   EXPECT_GE((window.energy + window.uncertainty).value(), 1000.0) << "had it only stopped to tell";
 }
 

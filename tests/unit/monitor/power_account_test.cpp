@@ -43,7 +43,8 @@ TEST(PowerAccount, WhatNoSampleToldOfTheEndIsInTheUncertainty) {
   ASSERT_TRUE(window.has_value());
   const double fell_at_once_j = 600.0 * 2.0 + 60.0 * 0.8;
   EXPECT_NEAR(window->energy.value(), fell_at_once_j, window->uncertainty.value());
-  EXPECT_LT(window->uncertainty.value(), 2.0 * 600.0 * 0.8);
+  const double limit_w = power_channel().plausible_power.value() / kPlausibleByLimit;
+  EXPECT_LT(window->uncertainty.value(), 1.25 * limit_w * 0.8 + 60.0);
 }
 
 TEST(PowerAccount, AMeanOverASecondMayLagBehindAStepByHalfOfIt) {
