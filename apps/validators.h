@@ -3,9 +3,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -50,14 +53,31 @@ inline CLI::Validator existing_directory() {
       "");
 }
 
+/// What is wrong with a file as a shared library; a device (/dev/null) stands for none.
+inline std::string library_problem(const std::string& path) {
+  constexpr std::string_view kElfMagic =
+      "\x7f"
+      "ELF";
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) {
+    return fmt::format("'{}' is not there", path);
+  }
+  if (std::filesystem::is_character_file(path, ignored)) {
+    return "";
+  }
+  std::array<char, kElfMagic.size()> start{};
+  std::ifstream file(path, std::ios::binary);
+  file.read(start.data(), start.size());
+  return file && std::string_view(start.data(), start.size()) == kElfMagic
+             ? ""
+             : fmt::format("'{}' is no shared library that can be read", path);
+}
+
 /// As dlopen(3) takes it: a name without a slash is looked for in the system's folders.
 inline CLI::Validator library_file() {
   return CLI::Validator(
       [](std::string& text) {
-        std::error_code ignored;
-        return text.find('/') == std::string::npos || std::filesystem::exists(text, ignored)
-                   ? std::string()
-                   : fmt::format("'{}' is not there", text);
+        return text.find('/') == std::string::npos ? std::string() : library_problem(text);
       },
       "");
 }

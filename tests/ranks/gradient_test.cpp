@@ -50,7 +50,8 @@ class Gradients : public ::testing::Test {
     std::istringstream lines(testing::text_of(output));
     Outcome outcome;
     std::getline(lines, outcome.counts);
-    for (double value = 0.0; lines >> value;) {
+    double value = 0.0;
+    while (lines >> value) {
       outcome.gradients.push_back(value);
     }
     return outcome;

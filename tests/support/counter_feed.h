@@ -3,8 +3,10 @@
 #pragma once
 
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "joulescale/sensors/sensor.h"
 
@@ -12,6 +14,16 @@ namespace joulescale::testing {
 
 /// How often the accounts under test are fed, unless the test says otherwise.
 inline constexpr Nanoseconds kSamplePeriod = std::chrono::milliseconds(100);
+
+/// Every `step_s` from `from_s` on, as far as below `end_s`.
+inline std::vector<double> times(double from_s, double end_s, double step_s) {
+  std::vector<double> result;
+  const auto count = static_cast<int>(std::ceil((end_s - from_s) / step_s));
+  for (int i = 0; i < count; ++i) {
+    result.push_back(from_s + i * step_s);
+  }
+  return result;
+}
 
 inline Channel counter_channel(std::optional<std::uint64_t> range_uj) {
   Channel channel;

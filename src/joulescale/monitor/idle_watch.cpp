@@ -5,12 +5,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 
 #include <fmt/format.h>
 
 #include "joulescale/base/file.h"
-#include "joulescale/base/output.h"
+#include "joulescale/monitor/say.h"
 #include "joulescale/sensors/estimate/proc_files.h"
 
 namespace joulescale {
@@ -39,10 +38,9 @@ std::optional<double> busy_share(const std::optional<CpuTimes>& before,
 
 /// One line that is written over again and leaves nothing behind.
 void show_progress(Nanoseconds passed, Nanoseconds length) {
-  print_text(stderr,
-             fmt::format("\r\033[Kjoulescale monitor: idle baseline, {:.0f} s of {:.0f} s",
-                         to_seconds(passed).value(),
-                         to_seconds(length).value()));
+  tell(fmt::format("\r\033[Kjoulescale monitor: idle baseline, {:.0f} s of {:.0f} s",
+                   to_seconds(passed).value(),
+                   to_seconds(length).value()));
 }
 
 /// The signal that asked to end meanwhile.
@@ -81,7 +79,7 @@ IdleWatch watch_idle(const IdlePlan& plan,
     now = clock.monotonic_now();
   }
   if (on_terminal) {
-    print_text(stderr, "\r\033[K");
+    tell("\r\033[K");
   }
   watch.cpu_busy_share =
       busy_share(times_before, read_cpu_times(plan.root), to_seconds(now - watch.began));

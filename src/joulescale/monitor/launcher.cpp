@@ -52,6 +52,21 @@ std::optional<Place> place_of(const EnvironmentMap& environment, const RankVaria
                                                    : std::nullopt;
 }
 
+/// Whether both are there and name no rank.
+bool are_wrong(const EnvironmentMap& environment, const RankVariables& variables) {
+  return !text(environment, variables.rank).empty() &&
+         !text(environment, variables.world_size).empty() && !place_of(environment, variables);
+}
+
+Error no_rank_error(const EnvironmentMap& environment, const RankVariables& variables) {
+  return Error(ErrorCode::kInvalidArgument,
+               fmt::format("{}='{}' is no rank of {}='{}': mend or unset them",
+                           variables.rank,
+                           to_valid_utf8(text(environment, variables.rank)),
+                           variables.world_size,
+                           to_valid_utf8(text(environment, variables.world_size))));
+}
+
 struct Key {
   std::string launcher = "unknown";
   std::string text;
@@ -118,14 +133,10 @@ bool spans_nodes(std::span<const std::string> arguments) {
 }  // namespace
 
 Result<std::optional<LauncherRank>> detect_launcher(const EnvironmentMap& environment) {
-  // Set by hand as well, so that they may be wrong; a launcher's own may be left over from another.
-  const std::string rank_text = text(environment, "RANK");
-  const std::string size_text = text(environment, "WORLD_SIZE");
-  if (!rank_text.empty() && !size_text.empty() && !place_of(environment, kRankVariables.front())) {
-    return Error(ErrorCode::kInvalidArgument,
-                 fmt::format("RANK='{}' is no rank of WORLD_SIZE='{}': mend or unset them",
-                             to_valid_utf8(rank_text),
-                             to_valid_utf8(size_text)));
+  // The first ones are set by hand as well, so that they may be wrong; those of a launcher may be
+  // left over from another.
+  if (are_wrong(environment, kRankVariables.front())) {
+    return no_rank_error(environment, kRankVariables.front());
   }
   for (const RankVariables& variables : kRankVariables) {
     if (const auto place = place_of(environment, variables)) {
@@ -134,7 +145,13 @@ Result<std::optional<LauncherRank>> detect_launcher(const EnvironmentMap& enviro
           std::move(key.launcher), place->rank, place->world_size, std::move(key.text)});
     }
   }
-  if (!rank_text.empty()) {
+  for (const RankVariables& variables : kRankVariables) {
+    if (are_wrong(environment, variables)) {
+      return no_rank_error(environment, variables);
+    }
+  }
+  if (const std::string rank_text = text(environment, kRankVariables.front().rank);
+      !rank_text.empty()) {
     return Error(ErrorCode::kInvalidArgument,
                  fmt::format("RANK='{}' is set and WORLD_SIZE is not: set it too, or unset RANK",
                              to_valid_utf8(rank_text)));

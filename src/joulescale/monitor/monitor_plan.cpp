@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "joulescale/base/output.h"
 #include "joulescale/monitor/launcher.h"
+#include "joulescale/monitor/say.h"
 
 namespace joulescale {
 namespace {
@@ -121,10 +121,6 @@ Result<MonitorPlan> make_plan(const MonitorOptions& options, Clock& clock) {
     return Error(ErrorCode::kInvalidArgument, written.error().text());
   }
   return plan;
-}
-
-void say(const std::string& line) {
-  print_text(stderr, fmt::format("joulescale monitor: {}\n", line));
 }
 
 }  // namespace joulescale

@@ -36,7 +36,4 @@ Result<void> write_rank_record(const MonitorPlan& plan,
                                const RankRecordFile& record,
                                Durability durability = Durability::kLater);
 
-/// A line of the monitor's own on standard error.
-void say(const std::string& line);
-
 }  // namespace joulescale

@@ -3,17 +3,16 @@
 
 #include <sys/resource.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "joulescale/base/output.h"
 #include "joulescale/monitor/hardware.h"
 #include "joulescale/monitor/merge.h"
 #include "joulescale/monitor/node_finish.h"
+#include "joulescale/monitor/say.h"
 #include "joulescale/monitor/summary.h"
 
 namespace joulescale {
@@ -196,7 +195,7 @@ void finish_records(bool quiet,
   if (*run) {
     std::error_code error;
     const bool is_there = std::filesystem::exists(plan.joined.directory.run_file(), error);
-    print_text(stderr, format_summary(**run, is_there ? directory : ""));
+    tell(format_summary(**run, is_there ? directory : ""));
   } else if (const std::string text = unfinished_text(plan, own.rank); !text.empty()) {
     say(text);
   }

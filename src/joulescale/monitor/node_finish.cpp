@@ -224,7 +224,8 @@ Result<NodeReport> make_node_report(const LaunchInfo& launch,
     source_notes.insert(
         {channel.substr(0, channel.find('/')),
          report.identity,
-         fmt::format("{} moved (or answered) less than twice in the run: its energy is not known", channel),
+         fmt::format("{} moved (or answered) less than twice in the run: its energy is not known",
+                     channel),
          true});
   }
   part.source_notes.assign(source_notes.begin(), source_notes.end());

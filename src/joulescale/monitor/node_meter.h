@@ -110,7 +110,7 @@ class NodeMeter {
   std::vector<const Meter*> all_meters() const;
   static bool saw_all(const Meter& meter);
   static bool stopped_early(const Meter& meter, Nanoseconds duration);
-  static bool lacks_an_end(const Meter& counter);
+  static bool is_silent(const Meter& counter);
   static bool is_surer(const Meter& power, const Meter& counter);
   static bool rested_long(const Meter& meter);
   static bool is_dead(const Chosen& group);

@@ -19,7 +19,8 @@ constexpr Nanoseconds kGapWorthAFlag = std::chrono::seconds(1);
 constexpr int kShortestPartWorthAFlag = 20;
 /// An estimate that stands by for a counter is read once a second.
 constexpr Nanoseconds kEstimateGapWorthAFlag = std::chrono::seconds(3);
-/// What a reset hides is little as a rule: power takes a counter's place if it is so much surer.
+/// What a reset or a late start hides is little as a rule: power takes a counter's place if it is
+/// so much surer.
 constexpr double kMuchSurer = 4.0;
 /// A source that comes later than this after the command's start is late.
 constexpr Nanoseconds kLateStart = std::chrono::milliseconds(5);
@@ -164,22 +165,20 @@ bool NodeMeter::rested_long(const Meter& meter) {
          counter.longest_rest() > std::max(kGapWorthAFlag, 10 * usual);
 }
 
-/// Whether the counter tells nothing of a part of the window: it came late, or moves were due
-/// before the end that did not come.
-bool NodeMeter::lacks_an_end(const Meter& counter) {
-  return std::get<CounterAccount>(counter.account).untold() > Nanoseconds(0) ||
-         counter.window->unseen > kLateStart;
+/// Whether moves of the counter were due before the end that did not come.
+bool NodeMeter::is_silent(const Meter& counter) {
+  return std::get<CounterAccount>(counter.account).untold() > Nanoseconds(0);
 }
 
 /// Whether a GPU's power is to be believed rather than its counter, which was reset, came late or
 /// went silent.
 bool NodeMeter::is_surer(const Meter& power, const Meter& counter) {
-  if (lacks_an_end(counter)) {
-    // What such a counter says of the rest is no more than that the power stayed as it was.
+  if (is_silent(counter)) {
+    // What a silent counter says of the rest is no more than that the power stayed as it was.
     return power.window->uncertainty <
            counter.window->uncertainty + difference(*counter.window, *power.window);
   }
-  return counter.events().resets > 0 &&
+  return (counter.events().resets > 0 || counter.window->unseen > kLateStart) &&
          power.window->uncertainty * kMuchSurer < counter.window->uncertainty;
 }
 
@@ -246,7 +245,7 @@ void NodeMeter::add_group(const Chosen& group,
     if (do_disagree) {
       flag(result, "counter_power_disagree");
     }
-    if (do_disagree || lacks_an_end(*counter)) {  // nothing tells which of the two is right
+    if (do_disagree || is_silent(*counter)) {  // nothing tells which of the two is right
       *entry.energy.uncertainty += difference(*counter->window, *power->window);
     }
   }

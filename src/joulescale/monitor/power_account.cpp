@@ -150,10 +150,10 @@ std::optional<WindowEnergy> PowerAccount::window(Nanoseconds begin, Nanoseconds 
   const double refresh_s = to_seconds(refresh_period()).value();
   const double variance_j2 =
       std::max(state_.changes_w2 * refresh_s * refresh_s, state_.changes_j2) / 2.0;
-  result.uncertainty =
-      Joules(kTwoSided95 * std::sqrt(variance_j2)) +
-      state_.highest * to_seconds(sample_period_ / 2 + result.unseen) +
-      unseen_energy(plausible_power_, not_covered) + state_.gap_uncertainty + stale_uncertainty(end - begin) + averaging_uncertainty(end - begin);
+  result.uncertainty = Joules(kTwoSided95 * std::sqrt(variance_j2)) +
+                       state_.highest * to_seconds(sample_period_ / 2 + result.unseen) +
+                       unseen_energy(plausible_power_, not_covered) + state_.gap_uncertainty +
+                       stale_uncertainty(end - begin) + averaging_uncertainty(end - begin);
   return result;
 }
 

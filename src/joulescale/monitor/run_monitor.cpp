@@ -8,9 +8,12 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "joulescale/base/file.h"
 #include "joulescale/monitor/idle_watch.h"
@@ -20,6 +23,7 @@
 #include "joulescale/monitor/monitor_records.h"
 #include "joulescale/monitor/recorder.h"
 #include "joulescale/monitor/sampler.h"
+#include "joulescale/monitor/say.h"
 #include "joulescale/monitor/session.h"
 
 namespace joulescale {
@@ -71,12 +75,14 @@ std::optional<MonitorOutcome> wait_for_sources(const MonitorOptions& options,
     }
     missing = recorder.wait_for_domains(missing, clock.monotonic_now() + kReadPatience);
     if (!missing.empty()) {
+      std::vector<std::string_view> names;
       for (const Domain domain : missing) {
-        say(
-            fmt::format("required source '{}' is missing; the command is not started (joulescale "
-                        "sensors shows what there is)",
-                        domain_name(domain)));
+        names.push_back(domain_name(domain));
       }
+      say(
+          fmt::format("required and not there: {}; the command is not started (joulescale sensors "
+                      "shows what there is)",
+                      fmt::join(names, ", ")));
       return MonitorOutcome{3, std::nullopt, false};
     }
   }

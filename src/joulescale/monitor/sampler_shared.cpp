@@ -151,6 +151,7 @@ bool Sampler::Shared::open(std::size_t index, Nanoseconds& sample_period) {
   if (!opened) {
     event.error = opened.error().text();
     push(std::move(event));
+    mark_ready(sensor);
     return false;
   }
   event.channels.assign(sensor.channels().begin(), sensor.channels().end());
@@ -215,11 +216,16 @@ bool Sampler::Shared::inherits(const Sensor& sensor) {
                              [&](const std::string& name) { return claims->inherit(name); });
 }
 
+/// Ranks that do not read it need not wait for it any more.
+void Sampler::Shared::mark_ready(const Sensor& sensor) {
+  for (const std::string& name : sensor.granted()) {
+    claims->set_ready(name);
+  }
+}
+
 void Sampler::Shared::settle(Source& source, std::uint64_t requests, bool settled) {
-  if (claims && settled && !source.settled) {
-    for (const std::string& name : source.sensor->granted()) {
-      claims->set_ready(name);
-    }
+  if (settled && !source.settled) {
+    mark_ready(*source.sensor);
   }
   const std::lock_guard lock(mutex);
   const bool changed = (settled && !source.settled) || source.read_requests_done != requests;

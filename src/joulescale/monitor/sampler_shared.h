@@ -60,6 +60,7 @@ struct Sampler::Shared {
   void run(std::size_t index);
   bool open(std::size_t index, Nanoseconds& sample_period);
   bool sample(std::size_t index, Nanoseconds sample_period);
+  void mark_ready(const Sensor& sensor);
   void settle(Source& source, std::uint64_t requests, bool settled);
   bool owns_other_sources_now(const Sensor& sensor);
   bool inherits(const Sensor& sensor);

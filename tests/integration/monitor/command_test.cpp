@@ -306,6 +306,7 @@ TEST_F(MonitorUsage, MistakesAreOneLineAndStatus2) {
       {{"monitor", "--nvml-library", "/none.so", "--", "true"},
        "--nvml-library: '/none.so' is not"},
       {{"sensors", "--nvml-library", "/none.so"}, "'/none.so' is not there"},
+      {{"monitor", "--nvml-library", "/etc/passwd", "--", "true"}, "is no shared library"},
       {{"monitor", "--require", "warp", "--", "true"}, "--require: 'warp'"},
       {{"monitor", "--require", "cpu,,gpu", "--", "true"}, "--require: '' is no component"},
       {{"monitor", "--study", "/nonexistent", "--", "true"}, "--study"},
@@ -341,7 +342,7 @@ TEST_F(MonitorUsage, RequiredButMissingIsStatus3AndNothingStarts) {
       monitor({"--require", "gpu", "--nvml-library", "/dev/null"}, {"sh", "-c", "echo started"}));
   EXPECT_EQ(program.wait_status(), 3);
   EXPECT_EQ(program.out(), "");
-  EXPECT_THAT(program.err(), HasSubstr("'gpu' is missing"));
+  EXPECT_THAT(program.err(), HasSubstr("required and not there: gpu"));
   EXPECT_FALSE(std::filesystem::exists(run_directory()));
 }
 

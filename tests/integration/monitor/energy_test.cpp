@@ -292,16 +292,31 @@ TEST_F(MonitorEnergy, GpusThatTheEnvironmentNamesAreMissedWhereTheDriverIsNot) {
   }
 }
 
-TEST_F(MonitorEnergy, PeakPowerOfASlowCounterIsKnownToItsUncertainty) {
-  constexpr double kWatts = 200.0;
+constexpr double kWatts = 200.0;
+
+/// It moves once in 100 ms, as the readings come: one of them may see two moves and the next none.
+std::uint64_t slow_counter_uj(double time_s) {
+  return static_cast<std::uint64_t>(std::floor(time_s * 10.0) * kWatts * 1e5);
+}
+
+TEST_F(MonitorEnergy, ThePeakOfAShortRunIsNoSurerThanItsEnergy) {
   PowercapTree tree;
   tree.add_zone("intel-rapl:0", "package-0", 0);
-  // It moves once in 100 ms, as the readings come: one of them may see two moves and the next none.
-  LiveCounters live(
-      tree,
-      {{"intel-rapl:0",
-        [](double t) { return static_cast<std::uint64_t>(std::floor(t * 10.0) * kWatts * 1e5); }}},
-      std::chrono::milliseconds(2));
+  LiveCounters live(tree, {{"intel-rapl:0", slow_counter_uj}}, std::chrono::milliseconds(2));
+  Program program(
+      monitor({"--root", tree.root().native(), "--nvml-library", "/dev/null"}, {"sleep", "0.35"}));
+  ASSERT_EQ(program.wait_status(), 0);
+  const RunRecord run = record();
+  ASSERT_TRUE(run.power.peak_uncertainty && run.energy.total_uncertainty);
+  EXPECT_DOUBLE_EQ(run.power.peak_window->value(), run.duration.value());
+  EXPECT_GE(run.power.peak_uncertainty->value() * run.duration.value(),
+            run.energy.total_uncertainty->value() * 0.999);
+}
+
+TEST_F(MonitorEnergy, PeakPowerOfASlowCounterIsKnownToItsUncertainty) {
+  PowercapTree tree;
+  tree.add_zone("intel-rapl:0", "package-0", 0);
+  LiveCounters live(tree, {{"intel-rapl:0", slow_counter_uj}}, std::chrono::milliseconds(2));
   Program program(
       monitor({"--root", tree.root().native(), "--nvml-library", "/dev/null"}, {"sleep", "5"}));
   ASSERT_EQ(program.wait_status(), 0);

@@ -60,7 +60,7 @@ std::vector<FaultCase> fault_cases() {
        {"device_lost"},
        Provenance::kMeasured,
        1.0,
-       0.7},
+       1.0},
       {"a driver that is loaded anew", {gpu_with("reset_at 2.5\n"), kLong}, {"counter_reset"}},
       {"a step back", {gpu_with("jump_at 2.5 -90000\n"), kLong}, {"counter_reset"}},
       {"a step of terawatts that stays",
@@ -107,7 +107,7 @@ std::vector<FaultCase> fault_cases() {
        {"gap"},
        Provenance::kIntegrated,
        1.0,
-       0.8},
+       1.4},  // 2.5 s of up to 875 W
       {"a slow GPU", {gpu_with("slow_ms 150\n"), kLong}, {}, Provenance::kMeasured, 1.0, 1.0},
       {"instances", {gpu_with(mig), 1.0, {}, "MIG-11,MIG-12"}, {"mig_parent"}},
       {"GPUs that the command may not use",

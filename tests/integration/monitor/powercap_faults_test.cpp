@@ -125,7 +125,11 @@ std::vector<ZoneFault> zone_faults() {
       {"not readable for long",
        [](double t) { return unless(t > 2.0 && t < 3.6, 100.0 * t); },
        {"gap"}},
-      {"vanishes", [](double t) { return unless(t > 2.5, 100.0 * t); }, {"gap"}},
+      {"vanishes",
+       [](double t) { return unless(t > 2.5, 100.0 * t); },
+       {"gap"},
+       PowercapTree::kUsualRangeUj,
+       3.0},  // 1.7 s of up to 625 W
       {"starts anew",
        [](double t) { return uj(t < 2.5 ? 1000.0 + 100.0 * t : 100.0 * (t - 2.5)); },
        {"counter_reset"}},

@@ -137,7 +137,7 @@ TEST_F(SourcesFail, ADriverThatCannotBeInitialisedIsMissed) {
   for (const auto& [code, is_missing] : {std::pair(999, true), {18, true}, {9, false}}) {
     std::filesystem::remove_all(run_directory());
     const FakeNvmlDir gpus(JOULESCALE_FAKE_NVML_DIR, gpu("", fmt::format("init {}\n", code)));
-    Program program(monitor(options(gpus), {"true"}));
+    Program program(monitor(options(gpus), {"sleep", "0.2"}));
     EXPECT_EQ(program.wait_status(), 0);
     const RunRecord run = record();
     EXPECT_THAT(run.source_notes,

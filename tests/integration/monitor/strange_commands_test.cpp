@@ -52,6 +52,25 @@ TEST_F(StrangeCommands, ClosingEveryDescriptorHarmsNothing) {
   EXPECT_EQ(record().exit_status, 3);
 }
 
+TEST_F(StrangeCommands, AFullPipeThatNobodyReadsKeepsNoMonitorAfterASignal) {
+  std::vector<std::string> arguments = {"bash",
+                                        "-c",
+                                        "mkfifo \"$0\"; exec 3<>\"$0\"; "
+                                        "timeout -s KILL 0.5 cat /dev/zero >&3; exec \"$@\" 2>&3",
+                                        (work_ / "pipe").native()};
+  auto monitored = monitor({}, {"sh", "-c", "exit 9"});
+  std::erase(monitored, "--quiet");
+  arguments.insert(arguments.end(), monitored.begin(), monitored.end());
+  Program program(arguments);
+  ASSERT_TRUE(wait_for_file("run.json", std::chrono::seconds(10)));
+  ::usleep(300'000);
+  EXPECT_EQ(::kill(program.pid(), 0), 0);  // it waits for a reader
+  const auto asked = std::chrono::steady_clock::now();
+  program.signal(SIGTERM);
+  EXPECT_EQ(program.wait_status(), 9);
+  EXPECT_LT(std::chrono::steady_clock::now() - asked, std::chrono::seconds(5));
+}
+
 TEST_F(StrangeCommands, ASessionOfItsOwnGetsWhatIsSentToTheMonitor) {
   Program program(monitor({}, {"setsid", JOULESCALE_SIGNAL_COUNTER, "0.8", "5", "10", "12"}),
                   {.new_session = true});

@@ -111,7 +111,7 @@ TEST(CounterAccount, ACounterThatFailsAfterTwoMovesTellsNoPowerOfTheRest) {
     account.add(
         ok_reading(10.0 + 0.01 * i, 1'000'000 + static_cast<std::uint64_t>(6'560 * (i / 2))));
   }
-  for (double t = 10.1; t < 10.95; t += 0.1) {
+  for (const double t : testing::times(10.1, 10.95, 0.1)) {
     account.add(no_reading(t));
   }
   account.close(at_seconds(10.9));
@@ -157,9 +157,7 @@ std::optional<WindowEnergy> rising_power(const Seen& seen) {
 
 TEST(CounterAccount, ThePowerBeforeIsNoBoundOfWhatWasNotSeen) {
   const double truth_j = 60.0 * 0.75 + 300.0 * 0.25;
-  const auto raw = [](double energy_j) {
-    return static_cast<std::uint64_t>(1e9 + 1e6 * energy_j);
-  };
+  const auto raw = [](double energy_j) { return static_cast<std::uint64_t>(1e9 + 1e6 * energy_j); };
   const auto lost = rising_power([&](double t, double energy_j) {
     return t > 10.65 ? no_reading(t) : ok_reading(t, raw(energy_j));
   });
@@ -427,11 +425,10 @@ TEST(CounterAccount, LearnsThePeriodFromReadingsCloseTogether) {
   channel.update_period.reset();
   CounterAccount account(channel, kSamplePeriod);
   constexpr double kTick = 0.004;
-  double time = 10.0015;  // 1.5 ms after a move
-  for (; time < 10.02; time += 0.0005) {
+  for (const double time : testing::times(10.0015, 10.02, 0.0005)) {  // 1.5 ms after a move
     account.add(ok_reading(time, ticking_uj(time, kTick)));
   }
-  for (time = 10.1; time < 20.05; time += 0.1) {
+  for (const double time : testing::times(10.1, 20.05, 0.1)) {
     account.add(ok_reading(time, ticking_uj(time, kTick)));
   }
   ASSERT_TRUE(account.update_period());

@@ -81,8 +81,9 @@ class JournalRotationTest : public ::testing::Test {
     ASSERT_TRUE(thinned.sensor(0, kSamplePeriod, channels()).ok());
     ASSERT_TRUE(whole.sensor(0, kSamplePeriod, channels()).ok());
     bool begun = false;
-    int i = 0;
-    for (double t = kStart; t < kStart + until_s; t += 0.1, ++i) {
+    int i = -1;
+    for (const double t : testing::times(kStart, kStart + until_s, 0.1)) {
+      ++i;
       if (t > kStart + 300.0 && t < kStart + 310.0) {
         continue;  // the machine was busy
       }
@@ -193,7 +194,7 @@ TEST_F(JournalRotationTest, TheTimelineIsExactAtTheStatesThatWereKept) {
   auto exact = NodeTimeline::open(whole_, totals(whole_), begin, end_).value();
   auto coarse = NodeTimeline::open(thinned_, totals(thinned_), begin, end_).value();
   double widest_s = 0.0;
-  for (double t = kBegin; t < kStart + 1299.0; t += 1.7) {
+  for (const double t : testing::times(kBegin, kStart + 1299.0, 1.7)) {
     const double expected = exact.at(at_seconds(t)).measured.value();
     const double energy = coarse.at(at_seconds(t)).measured.value();
     const double resolution_s = to_seconds(coarse.resolution()).value();

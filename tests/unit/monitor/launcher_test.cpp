@@ -129,6 +129,9 @@ TEST(Launcher, ARankThatIsNoneIsAnErrorNotARunOfItsOwn) {
     EXPECT_THAT(found.error().text(), HasSubstr("is no rank of WORLD_SIZE='2'"));
   }
   EXPECT_FALSE(detect_launcher({{"RANK", "0"}, {"WORLD_SIZE", "few"}}));
+  const auto slurm = detect_launcher(with({{"SLURM_PROCID", "9"}}, kStep));
+  ASSERT_FALSE(slurm);
+  EXPECT_THAT(slurm.error().text(), HasSubstr("SLURM_PROCID='9' is no rank of SLURM_STEP_NUM_"));
   const auto alone = detect_launcher({{"RANK", "1"}});
   ASSERT_FALSE(alone);
   EXPECT_THAT(alone.error().text(), HasSubstr("WORLD_SIZE is not"));

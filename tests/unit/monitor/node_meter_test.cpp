@@ -185,7 +185,7 @@ NodeEnergy gpu_run(double update_s,
         ok_reading(1000.0 + t, 300'000)};
     meter.add(0, readings);
   };
-  for (double t = 0.0; t < seconds; t += 0.1) {
+  for (const double t : testing::times(0.0, seconds, 0.1)) {
     sample(t);
   }
   sample(seconds);
@@ -588,8 +588,9 @@ TEST(NodeMeter, PowerTakesThePlaceOfACounterThatCameLate) {
   for (int i = 0; i <= 20; ++i) {  // about 300 W
     const double t = 1000.0 + 0.1 * i;
     const auto value = ok_reading(t, static_cast<std::uint64_t>(30'000 * i));
-    meter.add(0,
-              std::vector{i < 10 ? no_reading(t) : value, ok_reading(t, i % 2 == 0 ? 300'000 : 300'100)});
+    meter.add(
+        0,
+        std::vector{i < 15 ? no_reading(t) : value, ok_reading(t, i % 2 == 0 ? 300'000 : 300'100)});
   }
   const NodeEnergy energy = meter.finish(at_seconds(1000.0), at_seconds(1002.0));
   ASSERT_EQ(energy.groups.size(), 1U);

@@ -56,7 +56,7 @@ class NodeReplayTest : public ::testing::Test {
     ASSERT_TRUE(journal.sensor(0, kSamplePeriod, channels).ok());
     const double per_joule = 1.0 / si_per_raw_unit(channels.front().unit);
     int rows = 0;
-    for (double t = from_s; t <= to_s; t += 0.1) {
+    for (const double t : testing::times(from_s, to_s + 0.05, 0.1)) {
       std::vector<RawReading> row;
       for (const int number : packages) {
         row.push_back(ok_reading(
@@ -96,7 +96,7 @@ TEST_F(NodeReplayTest, TimelineFollowsAllPackages) {
   EXPECT_TRUE(timeline->has_measured());
   EXPECT_FALSE(timeline->has_estimated());
   const auto node_joules = [](double t) { return package_joules(0, t) + package_joules(1, t); };
-  for (double t = 0.5; t < 490.0; t += 0.37) {
+  for (const double t : testing::times(0.5, 490.0, 0.37)) {
     EXPECT_NEAR(timeline->at(at_seconds(1000.0 + t)).measured.value(),
                 node_joules(t) - node_joules(0.5),
                 0.3);

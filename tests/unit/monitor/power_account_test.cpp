@@ -53,7 +53,7 @@ TEST(PowerAccount, AMeanOverASecondMayLagBehindAStepByHalfOfIt) {
     Channel channel = power_channel();
     channel.averaging = std::chrono::seconds(1);
     PowerAccount account(channel, kSamplePeriod);
-    for (double t = 0.0; t < length_s + 0.05; t += 0.1) {
+    for (const double t : testing::times(0.0, length_s + 0.05, 0.1)) {
       account.add(ok_reading(10.0 + t,
                              static_cast<std::uint64_t>(1e3 * (50.0 + 450.0 * std::min(t, 1.0)))));
     }
@@ -71,7 +71,7 @@ TEST(PowerAccount, AValueThatNeverChangedInAShortRunMayBeOlderThanTheRun) {
   channel.plausible_power = Watts(1000.0);  // a GPU of up to 500 W
   const auto run = [&](double length_s, bool changes) {
     PowerAccount account(channel, kSamplePeriod);
-    for (double t = 0.0; t < length_s + 0.05; t += 0.1) {
+    for (const double t : testing::times(0.0, length_s + 0.05, 0.1)) {
       account.add(ok_reading(10.0 + t, changes && t > 0.05 ? 50'001 : 50'000));
     }
     account.close(at_seconds(10.0 + length_s));
@@ -151,6 +151,7 @@ Joules uneven_energy(double time_s, double begin_s) {
 }
 
 TEST(EnergyCurve, KeepingTheEndsKeepsTotalsWhateverTheLength) {
+  constexpr double kEnd = 3000.0;
   for (const double begin_s : {5.0, 50.0, 500.0}) {
     for (const bool told_before : {true, false}) {
       EnergyCurve curve;
@@ -158,8 +159,7 @@ TEST(EnergyCurve, KeepingTheEndsKeepsTotalsWhateverTheLength) {
       if (told_before) {
         curve.keep_begin(at_seconds(begin_s + 0.004));
       }
-      double time_s = 0.0;
-      for (; time_s < 3000.0; time_s += 0.01) {
+      for (const double time_s : testing::times(0.0, kEnd, 0.01)) {
         curve.append(at_seconds(time_s), uneven_energy(time_s, begin_s));
         if (!told_before && std::abs(time_s - begin_s - 1.0) < 0.005) {
           curve.keep_begin(at_seconds(begin_s + 0.004));
@@ -169,8 +169,8 @@ TEST(EnergyCurve, KeepingTheEndsKeepsTotalsWhateverTheLength) {
       EXPECT_NEAR(curve.at(at_seconds(begin_s + 0.004)).value(),
                   uneven_energy(begin_s + 0.004, begin_s).value(),
                   1e-3);
-      EXPECT_NEAR(curve.at(at_seconds(time_s - 2.003)).value(),
-                  uneven_energy(time_s - 2.003, begin_s).value(),
+      EXPECT_NEAR(curve.at(at_seconds(kEnd - 2.003)).value(),
+                  uneven_energy(kEnd - 2.003, begin_s).value(),
                   1e-3);
     }
   }
