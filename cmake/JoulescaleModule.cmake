@@ -62,15 +62,15 @@ function(joulescale_add_program name)
   joulescale_precompile(${name} precompiled)
 endfunction()
 
-# joulescale_add_test(NAME [SERIAL] [THREADS] SOURCES … LIBS … [LABELS unit] [TIMEOUT seconds] [DEFINES …] [DEPENDS targets…])
+# joulescale_add_test(NAME [SERIAL] [THREADS] SOURCES … LIBS … [LABELS unit] [LOCK name] [TIMEOUT seconds] [DEFINES …] [DEPENDS targets…])
 # A GoogleTest program; each of its cases is a CTest test. Labels: unit, integration, ranks, slurm, device, browser,
 # accuracy (with a sanitizer only in ./soak).
-# SERIAL: nothing runs beside it. THREADS: threads meet here, so the thread sanitizer's build runs it.
+# SERIAL: nothing runs beside it. LOCK: no other test of this lock runs beside it. THREADS: threads meet here, so the thread sanitizer's build runs it.
 # Targets: short_tests, all that ./test runs in a sanitizer's build; thread_tests, of these what the thread sanitizer's runs.
 add_custom_target(short_tests)
 add_custom_target(thread_tests)
 function(joulescale_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL;THREADS" "TIMEOUT" "SOURCES;LIBS;LABELS;DEFINES;DEPENDS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL;THREADS" "LOCK;TIMEOUT" "SOURCES;LIBS;LABELS;DEFINES;DEPENDS")
   if(NOT arg_LABELS)
     set(arg_LABELS unit)
   endif()
@@ -102,6 +102,9 @@ function(joulescale_add_test name)
   set(properties LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
   if(arg_SERIAL)
     list(APPEND properties RUN_SERIAL TRUE)
+  endif()
+  if(arg_LOCK)
+    list(APPEND properties RESOURCE_LOCK ${arg_LOCK})
   endif()
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
 endfunction()
