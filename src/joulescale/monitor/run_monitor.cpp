@@ -76,6 +76,7 @@ std::optional<MonitorOutcome> wait_for_sources(const MonitorOptions& options,
     missing = recorder.wait_for_domains(missing, clock.monotonic_now() + kReadPatience);
     if (!missing.empty()) {
       std::vector<std::string_view> names;
+      names.reserve(missing.size());
       for (const Domain domain : missing) {
         names.push_back(domain_name(domain));
       }
