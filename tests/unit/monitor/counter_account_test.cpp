@@ -93,8 +93,8 @@ TEST(CounterAccount, AResetBeforeTheFirstMoveHidesWhatThePowerAfterItTells) {
   channel.unit = RawUnit::kMillijoule;
   CounterAccount account(channel, kSamplePeriod);
   account.add(ok_reading(10.0, 1'000'000'000));
-  for (int i = 10; i <= 30; ++i) {  // nothing was read for a second; it counts anew
-    account.add(ok_reading(10.0 + 0.1 * i, static_cast<std::uint64_t>(34'000 * (i - 9))));
+  for (std::uint64_t i = 10; i <= 30; ++i) {  // nothing was read for a second; it counts anew
+    account.add(ok_reading(10.0 + 0.1 * static_cast<double>(i), 34'000 * (i - 9)));
   }
   account.close(at_seconds(13.0));
   const auto window = account.window(at_seconds(10.0), at_seconds(13.0));
@@ -417,7 +417,8 @@ TEST(CounterAccount, RampWithTwoWrapsIsExact) {
 
 /// 100 W on a counter that moves every `period_s`: its raw value at a time.
 std::uint64_t ticking_uj(double time_s, double period_s) {
-  return static_cast<std::uint64_t>(std::floor(time_s / period_s + 1e-9) * period_s * 100e6 + 0.5);
+  return static_cast<std::uint64_t>(
+      std::llround(std::floor(time_s / period_s + 1e-9) * period_s * 100e6));
 }
 
 TEST(CounterAccount, LearnsThePeriodFromReadingsCloseTogether) {

@@ -140,26 +140,26 @@ TEST(NodeMeter, ALaterBeginTakesThePlaceOfAnEarlierOne) {
   const std::vector<Channel> channels = {counter_channel(std::nullopt)};
   NodeMeter meter(NodeMeter::Keep::kTotals);
   meter.add_sensor(channels, kSamplePeriod);
-  const Nanoseconds idle_begin = at_seconds(1005.0);
-  const Nanoseconds begin = at_seconds(1300.0);
-  const Nanoseconds end = at_seconds(1600.0);
+  const Nanoseconds idle_start = at_seconds(1005.0);
+  const Nanoseconds run_start = at_seconds(1300.0);
+  const Nanoseconds run_end = at_seconds(1600.0);
   std::optional<NodeMeter> idle;
-  for (int i = 0; i < 6'005; ++i) {  // 20 W, from `begin` on 120 W
+  for (int i = 0; i < 6'005; ++i) {  // 20 W, from `run_start` on 120 W
     const double t = 0.1 * i;
     const double energy_uj = 1e6 * (20.0 * t + 100.0 * std::max(t - 300.0, 0.0));
     const std::vector<RawReading> readings = {
         ok_reading(1000.0 + t, static_cast<std::uint64_t>(energy_uj))};
     meter.add(0, readings);
     if (i == 50) {
-      meter.keep_begin(idle_begin);
+      meter.keep_begin(idle_start);
     }
     if (i == 3000) {
       idle = meter;
-      meter.keep_begin(begin);
+      meter.keep_begin(run_start);
     }
   }
-  const NodeEnergy before = idle->finish(idle_begin, begin);
-  const NodeEnergy after = meter.finish(begin, end);
+  const NodeEnergy before = idle->finish(idle_start, run_start);
+  const NodeEnergy after = meter.finish(run_start, run_end);
   ASSERT_EQ(before.groups.size(), 1U);
   EXPECT_NEAR(before.groups[0].energy.energy.value(), 20.0 * 295.0, 0.1);
   ASSERT_EQ(after.groups.size(), 1U);
@@ -409,6 +409,7 @@ NodeEnergy steady_run(const std::vector<SteadyCounter>& counters) {
 
 std::vector<std::string> counted_names(const NodeEnergy& energy) {
   std::vector<std::string> names;
+  names.reserve(energy.counted.size());
   for (const CountedChannel& channel : energy.counted) {
     names.push_back(channel.name);
   }
@@ -585,9 +586,9 @@ TEST(NodeMeter, PowerTakesThePlaceOfACounterThatCameLate) {
   counter.update_period.reset();
   const std::vector<Channel> channels = {counter, power_channel()};
   meter.add_sensor(channels, kSamplePeriod);
-  for (int i = 0; i <= 20; ++i) {  // about 300 W
-    const double t = 1000.0 + 0.1 * i;
-    const auto value = ok_reading(t, static_cast<std::uint64_t>(30'000 * i));
+  for (std::uint64_t i = 0; i <= 20; ++i) {  // about 300 W
+    const double t = 1000.0 + 0.1 * static_cast<double>(i);
+    const auto value = ok_reading(t, 30'000 * i);
     meter.add(
         0,
         std::vector{i < 15 ? no_reading(t) : value, ok_reading(t, i % 2 == 0 ? 300'000 : 300'100)});

@@ -50,6 +50,7 @@ class NodeReplayTest : public ::testing::Test {
                      const std::string& source = "powercap") {
     JournalWriter journal = JournalWriter::create(node_.journal(rank)).value();
     std::vector<Channel> channels;
+    channels.reserve(packages.size());
     for (const int number : packages) {
       channels.push_back(package(number, source));
     }
@@ -58,6 +59,7 @@ class NodeReplayTest : public ::testing::Test {
     int rows = 0;
     for (const double t : testing::times(from_s, to_s + 0.05, 0.1)) {
       std::vector<RawReading> row;
+      row.reserve(packages.size());
       for (const int number : packages) {
         row.push_back(ok_reading(
             1000.0 + t, static_cast<std::uint64_t>(package_joules(number, t) * per_joule)));
