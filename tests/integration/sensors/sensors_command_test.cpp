@@ -22,7 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 constexpr const char* kUuid = "GPU-d1c7b8a4-1234-5678-9abc-def012345678";
 

@@ -151,6 +151,7 @@ TEST(Launch, ProcessesThatARankLeavesBehindAreEnded) {
 
 TEST(Launch, ATakenPortIsOneLineAndStatusTwo) {
   const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+  ASSERT_GE(fd, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
