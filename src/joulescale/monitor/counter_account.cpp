@@ -320,6 +320,7 @@ void CounterAccount::close(Nanoseconds end) {
                                            sample_period_,
                                            curve_.recent_spacing()});
   const Watts power = curve_.recent_power();
+  unread_ = std::max(Nanoseconds(0), end - state_.last->before);
   overdue_ = std::max(Nanoseconds(0), rest - usual_rest());
   if (state_.events.gone || rest > limit) {
     not_covered_ = rest;
@@ -357,10 +358,10 @@ std::optional<WindowEnergy> CounterAccount::window(Nanoseconds begin, Nanosecond
   const Watts last_power = curve_.recent_power();
   Joules at_end = edge(end);
   if (extrapolated_ > Nanoseconds(0) || not_covered_ > Nanoseconds(0)) {
-    // Where a move was due and did not come, the counter tells nothing of the power.
+    // Where a move was due and did not come, or no reading gave a value, nothing tells the power.
     at_end = last_power * to_seconds(state_.last_lag) +
              last_power * to_seconds(extrapolated_) * kExtrapolationPowerShare +
-             unseen_energy(plausible_power_, untold());
+             unseen_energy(plausible_power_, std::max(untold(), unread_));
   }
   const Joules at_resets =
       state_.extra_uncertainty + unseen_energy(plausible_power_, state_.hidden);

@@ -101,6 +101,7 @@ class CounterAccount {
   Nanoseconds first_read_{0};
   Nanoseconds extrapolated_{0};
   Nanoseconds overdue_{0};
+  Nanoseconds unread_{0};       // at the end: since the last reading that gave a value
   Nanoseconds not_covered_{0};  // at the end: beyond what the last move allows
   EnergyCurve curve_;
 };

@@ -23,6 +23,7 @@ std::vector<int> pixels_of(const ImageDataset& dataset, const AugmentationDraw& 
   const std::uint32_t sample = 0;
   write_image_batch(dataset, normalization, {&sample, 1}, {&draw, 1}, out);
   std::vector<int> pixels;
+  pixels.reserve(out.size());
   for (const float value : out) {
     pixels.push_back(static_cast<int>(
         std::lround(255.0 * (value * normalization.deviation(0) + normalization.mean(0)))));

@@ -119,9 +119,9 @@ TEST(EpochOrder, IsUnbiased) {
 }
 
 TEST(StratifiedSubset, SharesClassesEvenly) {
-  std::vector<std::uint8_t> labels;
-  for (int i = 0; i < 1000; ++i) {
-    labels.push_back(static_cast<std::uint8_t>(i * 7 % 10));
+  std::vector<std::uint8_t> labels(1000);
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    labels[i] = static_cast<std::uint8_t>(i * 7 % 10);
   }
   const auto subset = stratified_subset(labels, 234, 3);
   EXPECT_THAT(subset, SizeIs(234));

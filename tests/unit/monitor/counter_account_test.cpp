@@ -163,6 +163,10 @@ TEST(CounterAccount, ThePowerBeforeIsNoBoundOfWhatWasNotSeen) {
   });
   ASSERT_TRUE(lost.has_value());
   EXPECT_NEAR(lost->energy.value(), truth_j, lost->uncertainty.value());
+  const auto without_the_last = rising_power([&](double t, double energy_j) {
+    return t > 10.95 ? no_reading(t) : ok_reading(t, raw(energy_j));
+  });
+  EXPECT_GT(without_the_last->uncertainty.value(), 50.0);  // 0.1 s of up to 2.5 kW
   const auto reset = rising_power([&](double t, double energy_j) {
     return ok_reading(t, raw(energy_j) - (t > 10.85 ? 900'000'000 : 0));
   });

@@ -121,6 +121,7 @@ TEST_F(JoinLaunch, ManyAtOnceAgreeOnOneLaunch) {
   std::atomic<int> waiting{kRanks};
   std::vector<Result<JoinedLaunch>> joined(kRanks, Error(ErrorCode::kIo, "not run"));
   std::vector<std::thread> threads;
+  threads.reserve(kRanks);
   for (int rank = 0; rank < kRanks; ++rank) {
     threads.emplace_back([&, rank] {
       const LaunchInfo mine = launch_of("key", kRanks);

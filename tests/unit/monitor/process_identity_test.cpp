@@ -31,9 +31,8 @@ TEST(ProcessIdentity, OneThatWasKilledHasEndedBeforeItsParentTakesNotice) {
   const pid_t child = ::fork();
   if (child == 0) {
     const ProcessIdentity own = own_process();
-    const ssize_t written = ::write(ready[1], &own.start_ticks, sizeof own.start_ticks);
-    while (written > 0) {
-      ::pause();
+    if (::write(ready[1], &own.start_ticks, sizeof own.start_ticks) > 0) {
+      ::pause();  // until it is killed
     }
     ::_exit(1);
   }
