@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums that must hold whatever the marks and the nodes are: nothing is negative, the regions of a
 // node do not exceed its energy, the parts make up the total.
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <list>
@@ -145,8 +146,8 @@ NodeReport random_node(Random& random, int number) {
   const int groups = random.integer(0, 12);
   for (int i = 0; i < groups; ++i) {
     GroupEnergy& group = node.groups.emplace_back();
-    const char* kComponents[] = {"cpu", "dram", "gpu", "platform"};
-    group.component = kComponents[random.integer(0, 3)];
+    constexpr std::array kComponents = {"cpu", "dram", "gpu", "platform"};
+    group.component = kComponents.at(static_cast<std::size_t>(random.integer(0, 3)));
     group.group = fmt::format("{}-{}-{}", group.component, number, i);
     group.counted = group.component != "platform";
     group.energy.energy = Joules(random.log_uniform(1e-3, 1e6));
@@ -167,6 +168,7 @@ TEST(RunSums, PartsMakeUpTheTotal) {
     Random random(seed);
     std::vector<NodeReport> nodes;
     const int num_nodes = random.integer(1, 5);
+    nodes.reserve(static_cast<std::size_t>(num_nodes));
     for (int i = 0; i < num_nodes; ++i) {
       nodes.push_back(random_node(random, i));
     }

@@ -54,7 +54,7 @@ class FakeProc {
     std::ofstream(folder / "children") << children;
   }
   void end_process(pid_t pid) { fs::remove_all(process(pid)); }
-  void set_node(int user_ticks, int system_ticks, int available_kib) {
+  void set_node(int user_ticks, int system_ticks, int available_kib) const {
     fs::create_directories(root() / "proc");
     std::ofstream(root() / "proc/stat")
         << "cpu  " << user_ticks << " 0 " << system_ticks << " 5000 0 0 0 0 0 0\ncpu0 1 1\n";
