@@ -25,6 +25,7 @@ StudySpec example_study() {
 
 std::vector<std::string> names(const Plan& plan) {
   std::vector<std::string> found;
+  found.reserve(plan.runs.size());
   for (const PlannedRun& run : plan.runs) {
     found.push_back(run.name);
   }
