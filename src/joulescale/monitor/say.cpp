@@ -2,7 +2,6 @@
 #include "joulescale/monitor/say.h"
 
 #include <poll.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,25 +11,13 @@
 
 #include <fmt/format.h>
 
+#include "joulescale/monitor/signals.h"
+
 namespace joulescale {
 namespace {
 
 constexpr int kLookAgainMs = 100;
 constexpr int kMostLooks = 100;
-
-/// A monitor has these blocked: they wait for it.
-bool is_asked_to_end() {
-  sigset_t pending;
-  ::sigpending(&pending);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
-    struct sigaction action{};
-    if (::sigismember(&pending, signal) == 1 && ::sigaction(signal, nullptr, &action) == 0 &&
-        action.sa_handler != SIG_IGN) {
-      return true;
-    }
-  }
-  return false;
-}
 
 bool takes_text(int timeout_ms) {
   pollfd stream{STDERR_FILENO, POLLOUT, 0};
@@ -43,7 +30,7 @@ bool wait_for_reader(std::atomic<bool>& gave_up) {
     gave_up = false;
     return true;
   }
-  for (int look = 0; look < kMostLooks && !gave_up && !is_asked_to_end(); ++look) {
+  for (int look = 0; look < kMostLooks && !gave_up && !is_end_pending(); ++look) {
     if (takes_text(kLookAgainMs)) {
       return true;
     }

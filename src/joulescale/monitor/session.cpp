@@ -45,12 +45,6 @@ CommandSession::CommandSession(Clock& clock)
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-/// Not where whoever started us had it ignored.
-bool CommandSession::asks_to_end(int signal) const {
-  return (signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT) &&
-         ::sigismember(&signals_.ignored, signal) == 0;
-}
-
 std::optional<int> CommandSession::cancelled(Nanoseconds deadline) {
   while (true) {
     const auto info = next_signal(awaited_, deadline - clock_.monotonic_now());

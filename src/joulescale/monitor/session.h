@@ -43,7 +43,6 @@ class CommandSession {
   const std::string& exec_error() const { return exec_error_; }
 
  private:
-  bool asks_to_end(int signal) const;
   void take(const siginfo_t& info);
   void take_pending_signals();
   void reap();

@@ -6,7 +6,15 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+
 namespace joulescale {
+namespace {
+
+constexpr std::array kEndingSignals = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+}  // namespace
 
 sigset_t forwardable_signals() {
   sigset_t set;
@@ -34,13 +42,6 @@ SignalState take_signals() {
   struct sigaction by_default{};
   by_default.sa_handler = SIG_DFL;
   ::sigaction(SIGCHLD, &by_default, &state.child);
-  ::sigemptyset(&state.ignored);
-  for (int signal = 1; signal < NSIG; ++signal) {  // once blocked, they are kept all the same
-    struct sigaction before{};
-    if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) {
-      ::sigaddset(&state.ignored, signal);
-    }
-  }
   ::pthread_sigmask(SIG_BLOCK, &taken, &state.mask);
   return state;
 }
@@ -48,6 +49,22 @@ SignalState take_signals() {
 void restore_signals(const SignalState& state) noexcept {
   ::sigaction(SIGCHLD, &state.child, nullptr);
   ::pthread_sigmask(SIG_SETMASK, &state.mask, nullptr);
+}
+
+bool asks_to_end(int signal) {
+  if (std::ranges::find(kEndingSignals, signal) == kEndingSignals.end()) {
+    return false;
+  }
+  struct sigaction action{};  // an ignored signal that is blocked comes all the same
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN;
+}
+
+bool is_end_pending() {
+  sigset_t pending;
+  ::sigpending(&pending);
+  return std::ranges::any_of(kEndingSignals, [&pending](int signal) {
+    return ::sigismember(&pending, signal) == 1 && asks_to_end(signal);
+  });
 }
 
 int die_by_signal(int signal) {

@@ -17,7 +17,6 @@ sigset_t forwardable_signals();
 struct SignalState {
   sigset_t mask{};
   struct sigaction child{};  // of SIGCHLD
-  sigset_t ignored{};        // before: nohup, a shell's background job
 };
 
 /// Blocks forwardable_signals() and SIGCHLD in this thread and those it starts, and gives SIGCHLD
@@ -25,6 +24,12 @@ struct SignalState {
 SignalState take_signals();
 /// Undoes take_signals() in a child, before exec. Async-signal-safe.
 void restore_signals(const SignalState& state) noexcept;
+
+/// Whether it asks a program to end; not where whoever started us had it ignored (nohup, a shell's
+/// background job).
+bool asks_to_end(int signal);
+/// Whether such a signal waits to be taken.
+bool is_end_pending();
 
 /// Ends this process by the signal, without a core dump; returns 128 + signal where that does not
 /// work (the first process of a container).

@@ -81,9 +81,9 @@ class JournalRotationTest : public ::testing::Test {
     ASSERT_TRUE(thinned.sensor(0, kSamplePeriod, channels()).ok());
     ASSERT_TRUE(whole.sensor(0, kSamplePeriod, channels()).ok());
     bool begun = false;
-    int i = -1;
-    for (const double t : testing::times(kStart, kStart + until_s, 0.1)) {
-      ++i;
+    const std::vector<double> reading_times = testing::times(kStart, kStart + until_s, 0.1);
+    for (int i = 0; i < std::ssize(reading_times); ++i) {
+      const double t = reading_times[static_cast<std::size_t>(i)];
       if (t > kStart + 300.0 && t < kStart + 310.0) {
         continue;  // the machine was busy
       }
