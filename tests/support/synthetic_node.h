@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <memory>
 #include <random>
@@ -27,8 +28,12 @@ struct SyntheticSource {
   double update_s = 0.001;
   double phase_s = 0.0;
   std::uint64_t start = 0;
+  double stop_s = std::numeric_limits<double>::infinity();  // a counter stands still from then on
 
   std::uint64_t raw_at(double time_s) const {
+    if (channel.quantity == Quantity::kEnergy) {
+      time_s = std::min(time_s, stop_s);
+    }
     const double ticks = std::floor((time_s - phase_s) / update_s);
     const double tick_s = std::max(0.0, ticks * update_s + phase_s);
     const double per_raw = si_per_raw_unit(channel.unit);
@@ -83,6 +88,7 @@ class SyntheticSensor final : public Sensor {
   /// The sources' own time.
   double seconds_at(Nanoseconds time) const { return to_seconds(time - start_).value(); }
   const std::vector<SyntheticSource>& sources() const { return sources_; }
+  std::vector<SyntheticSource>& sources() { return sources_; }
 
  private:
   std::vector<SyntheticSource> sources_;
@@ -133,6 +139,20 @@ class SyntheticSampling {
     read_last_tick(meter,
                    clock_.monotonic_now() +
                        std::min<Nanoseconds>(std::chrono::milliseconds(150), (end - begin) / 100));
+  }
+
+  /// From then on all take so much; only for a time to come.
+  void step_power(Nanoseconds time, double power_w) {
+    const double at_s = sensor_.seconds_at(time);
+    for (SyntheticSource& source : sensor_.sources()) {
+      source.shape.points.push_back({at_s, source.shape.power_at(at_s)});
+      source.shape.points.push_back({at_s, power_w});
+    }
+  }
+  void stop_counters(Nanoseconds time) {
+    for (SyntheticSource& source : sensor_.sources()) {
+      source.stop_s = sensor_.seconds_at(time);
+    }
   }
 
   /// Joules of a source.

@@ -50,6 +50,7 @@ void put(PayloadWriter& out, const CounterState& state) {
   put(out, state.last);
   put(out, state.suspect);
   for (const Nanoseconds time : {state.change_seen,
+                                 state.moved_after,
                                  state.last_lag,
                                  state.first_change,
                                  state.last_change,
@@ -159,6 +160,7 @@ class StateReader {
     state.last = counter_value();
     state.suspect = counter_value();
     for (Nanoseconds* value : {&state.change_seen,
+                               &state.moved_after,
                                &state.last_lag,
                                &state.first_change,
                                &state.last_change,

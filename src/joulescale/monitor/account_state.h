@@ -52,10 +52,11 @@ struct CounterState {
   std::optional<CounterValue> last;     // the value on which differences build
   std::optional<CounterValue> suspect;  // a value that cannot follow it; the next one decides
   Nanoseconds change_seen{0};           // the last move is not older than this
+  Nanoseconds moved_after{0};           // begin of the reading before the one that showed it
   Nanoseconds last_lag{0};              // half the time in which the last move may have been
   Nanoseconds first_change{0};
   Nanoseconds last_change{0};
-  Nanoseconds longest_rest{0};                // seen without a move
+  Nanoseconds longest_rest{0};                // seen without a move, until one came
   std::optional<Nanoseconds> period_at_most;  // learned from the readings
   std::optional<Nanoseconds> period_mean;
   Nanoseconds curve_end{0};  // the time to which `energy` belongs

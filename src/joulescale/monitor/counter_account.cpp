@@ -16,6 +16,9 @@ constexpr Watts kNoLimit{1e6};
 constexpr Nanoseconds kLeastJudgedInterval = std::chrono::milliseconds(2);
 /// A counter whose period is not known may have rested for so long before its first reading.
 constexpr Nanoseconds kLongestUpdatePeriod = std::chrono::seconds(1);
+/// Periods differ by as much from one another, and by so little time whatever their length.
+constexpr double kPeriodJitter = 1.5;
+constexpr Nanoseconds kLeastJitter = std::chrono::milliseconds(4);
 /// A counter that rests for longer than this many update periods is not extrapolated further.
 constexpr int kMostPeriodsExtrapolated = 3;
 /// A move of so many times the power so far is no usual one.
@@ -167,7 +170,6 @@ bool CounterAccount::follows(const Value& old, const Value& value) const {
 bool CounterAccount::advance(const Value& value) {
   if (value.raw == state_.last->raw) {
     ++state_.unchanged;
-    state_.longest_rest = std::max(state_.longest_rest, value.before - state_.last->after);
     state_.last->before = value.before;
     return true;
   }
@@ -213,6 +215,8 @@ bool CounterAccount::advance(const Value& value) {
 /// A point of the curve, once the energy up to the value is known.
 void CounterAccount::move_to(const Value& value) {
   learn_period(value);
+  state_.longest_rest = longest_rest();
+  state_.moved_after = state_.last->before;
   state_.last_lag = lag(value.after - state_.last->before, value.after - value.before);
   state_.change_seen = value.after - 2 * state_.last_lag;
   curve_.append(value.after - state_.last_lag, state_.energy);
@@ -246,6 +250,8 @@ void CounterAccount::reset_to(const Value& value) {
   replaced_ = Replaced{*state_.last, state_.energy, state_.hidden};
   state_.hidden += hidden;
   ticks_.interrupt();
+  state_.longest_rest = longest_rest();
+  state_.moved_after = state_.last->before;
   state_.last = value;
   state_.last_lag = lag(sample_period_);
   state_.change_seen = value.before - known_period_.value_or(kLongestUpdatePeriod);
@@ -278,6 +284,7 @@ void CounterAccount::skip(const CounterState& from, const CounterState& to) {
   state_.last = to.last;
   state_.suspect = to.suspect;
   state_.change_seen = to.change_seen;
+  state_.moved_after = to.moved_after;
   state_.last_lag = to.last_lag;
   state_.last_change = to.last_change;
   state_.longest_rest = std::max(state_.longest_rest, to.longest_rest);
@@ -298,10 +305,32 @@ void CounterAccount::refine_front() {
   }
 }
 
-/// Within such a time after its last move a counter that counts on is seen to move again.
+/// For how long readings have shown the last value.
+Nanoseconds CounterAccount::present_rest() const {
+  return state_.last ? std::max(state_.last->before - state_.last->after, Nanoseconds(0))
+                     : Nanoseconds(0);
+}
+
+/// A counter that counts on moves within such a time; it may have rested for longer before.
 Nanoseconds CounterAccount::usual_rest() const {
-  return std::max(longest_period().value_or(Nanoseconds(0)), curve_.recent_spacing()) +
-         sample_period_;
+  const auto period = longest_period();
+  if (!period) {
+    return curve_.recent_spacing() + sample_period_;
+  }
+  const auto with_jitter =
+      std::chrono::duration_cast<Nanoseconds>(*period * kPeriodJitter) + kLeastJitter;
+  return std::max(with_jitter, std::min(state_.longest_rest, kMostPeriodsExtrapolated * *period));
+}
+
+/// Where a move was due and readings show none, the counter stopped at its last move, which came
+/// at some time since the reading before that.
+void CounterAccount::find_untold(Nanoseconds end) {
+  unread_ = std::max(Nanoseconds(0), end - state_.last->before);
+  if (present_rest() > usual_rest()) {
+    overdue_ = std::max(Nanoseconds(0), end - state_.moved_after);
+  } else if (unread_ > usual_rest() + sample_period_) {
+    overdue_ = unread_;
+  }
 }
 
 void CounterAccount::close(Nanoseconds end) {
@@ -309,7 +338,11 @@ void CounterAccount::close(Nanoseconds end) {
     reset_to(*state_.suspect);
     state_.suspect.reset();
   }
-  if (curve_.size() < 2 || end <= curve_.back().time) {
+  if (curve_.size() < 2) {
+    return;
+  }
+  find_untold(end);
+  if (end <= curve_.back().time) {
     return;
   }
   refine_front();
@@ -319,16 +352,19 @@ void CounterAccount::close(Nanoseconds end) {
       kMostPeriodsExtrapolated * std::max({longest_period().value_or(kLongestUpdatePeriod),
                                            sample_period_,
                                            curve_.recent_spacing()});
-  const Watts power = curve_.recent_power();
-  unread_ = std::max(Nanoseconds(0), end - state_.last->before);
-  overdue_ = std::max(Nanoseconds(0), rest - usual_rest());
+  end_power_ = curve_.recent_power();
+  end_spread_ = curve_.recent_spread();
   if (state_.events.gone || rest > limit) {
     not_covered_ = rest;
     return;
   }
   extrapolated_ = rest;
-  state_.energy += power * to_seconds(rest);
+  state_.energy += end_power_ * to_seconds(rest);
   curve_.append(end, state_.energy);
+}
+
+Joules CounterAccount::end_doubt(Watts power) const {
+  return std::max(power - end_power_, end_power_ - power) * to_seconds(extrapolated_);
 }
 
 std::optional<WindowEnergy> CounterAccount::window(Nanoseconds begin, Nanoseconds end) const {
@@ -355,14 +391,14 @@ std::optional<WindowEnergy> CounterAccount::window(Nanoseconds begin, Nanosecond
         next == 1 ? std::max(half_interval, resolution() - half_interval) : half_interval;
     return power * to_seconds(move + to_point);
   };
-  const Watts last_power = curve_.recent_power();
   Joules at_end = edge(end);
   if (extrapolated_ > Nanoseconds(0) || not_covered_ > Nanoseconds(0)) {
-    // Where a move was due and did not come, or no reading gave a value, nothing tells the power.
-    at_end = last_power * to_seconds(state_.last_lag) +
-             last_power * to_seconds(extrapolated_) * kExtrapolationPowerShare +
-             unseen_energy(plausible_power_, std::max(untold(), unread_));
+    at_end =
+        (end_power_ + end_spread_) * to_seconds(state_.last_lag) +
+        std::max(end_power_ * kExtrapolationPowerShare, end_spread_) * to_seconds(extrapolated_);
   }
+  // Where a move was due and did not come, or no reading gave a value, nothing tells the power.
+  at_end += unseen_energy(plausible_power_, std::max(untold(), unread_));
   const Joules at_resets =
       state_.extra_uncertainty + unseen_energy(plausible_power_, state_.hidden);
   const Joules at_late_start =
@@ -388,7 +424,7 @@ std::optional<Nanoseconds> CounterAccount::update_period() const {
 
 Nanoseconds CounterAccount::resolution() const {
   const Nanoseconds learned = std::min(ticks_.at_most().value_or(sample_period_), sample_period_);
-  return std::max(known_period_.value_or(learned), state_.longest_rest);
+  return std::max(known_period_.value_or(learned), longest_rest());
 }
 
 }  // namespace joulescale

@@ -57,7 +57,11 @@ class CounterAccount {
   /// due that did not come, or it gave no more values.
   Nanoseconds untold() const { return std::max(overdue_, not_covered_); }
   /// The longest time for which readings showed one and the same value.
-  Nanoseconds longest_rest() const { return state_.longest_rest; }
+  Nanoseconds longest_rest() const { return std::max(state_.longest_rest, present_rest()); }
+  /// The begin of the last reading that showed the value before the present one.
+  Nanoseconds moved_after() const { return state_.moved_after; }
+  /// After close(): how far the energy is off if the device took this power since the last move.
+  Joules end_doubt(Watts power) const;
   /// What happens within such a time the curve cannot tell apart.
   Nanoseconds time_scale() const { return std::max(resolution(), sample_period_); }
 
@@ -81,7 +85,9 @@ class CounterAccount {
   void go_back(const Value& value);
   bool follows(const Value& old, const Value& value) const;
   void refine_front();
+  Nanoseconds present_rest() const;
   Nanoseconds usual_rest() const;
+  void find_untold(Nanoseconds end);
   void learn_period(const Value& value);
   std::optional<Nanoseconds> longest_period() const;
   std::uint64_t extra_wraps(std::uint64_t delta, Seconds elapsed);
@@ -100,6 +106,8 @@ class CounterAccount {
   std::optional<Replaced> replaced_;  // by the last reset, of some seconds ago
   Nanoseconds first_read_{0};
   Nanoseconds extrapolated_{0};
+  Watts end_power_;   // the mean before the end, by which it was
+  Watts end_spread_;  // how far single moves were off it
   Nanoseconds overdue_{0};
   Nanoseconds unread_{0};       // at the end: since the last reading that gave a value
   Nanoseconds not_covered_{0};  // at the end: beyond what the last move allows

@@ -115,6 +115,19 @@ Watts EnergyCurve::recent_power() const {
   return power_between(points_[first], points_.back());
 }
 
+Watts EnergyCurve::recent_spread() const {
+  const Watts mean = recent_power();
+  Watts spread;
+  for (std::size_t i = points_.size() - std::min(points_.size(), kRecentPoints) + 1;
+       i < points_.size();
+       ++i) {
+    if (points_[i].time > points_[i - 1].time) {
+      spread = std::max({spread, segment_power(i) - mean, mean - segment_power(i)});
+    }
+  }
+  return spread;
+}
+
 Nanoseconds EnergyCurve::recent_spacing() const {
   Nanoseconds longest{0};
   for (std::size_t i = points_.size() - std::min(points_.size(), kRecentPoints);

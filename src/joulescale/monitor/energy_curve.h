@@ -55,6 +55,8 @@ class EnergyCurve {
   Watts early_power() const;
   /// Mean power over the last few points (at least two are needed, else 0).
   Watts recent_power() const;
+  /// The most by which the power between two of these differs from that.
+  Watts recent_spread() const;
   /// The longest time between two of these.
   Nanoseconds recent_spacing() const;
   /// Mean power from the first to the last point (at least two are needed, else 0).

@@ -111,12 +111,14 @@ class NodeMeter {
   static bool saw_all(const Meter& meter);
   static bool stopped_early(const Meter& meter, Nanoseconds duration);
   static bool is_silent(const Meter& counter);
+  static Joules end_doubt(const Meter& counter, const Meter& power, Nanoseconds begin);
   static bool is_surer(const Meter& power, const Meter& counter);
   static bool rested_long(const Meter& meter);
   static bool is_dead(const Chosen& group);
   static void keep_one_source(Chosen& silicon);
   void add_group(const Chosen& group,
-                 Nanoseconds duration,
+                 Nanoseconds begin,
+                 Nanoseconds end,
                  NodeEnergy& result,
                  Chosen& counted) const;
   void add_sources(NodeEnergy& result) const;

@@ -95,7 +95,7 @@ NodeEnergy NodeMeter::finish(Nanoseconds begin, Nanoseconds end) {
   for (const auto& [key, group] : groups) {
     const bool estimate = group.front()->channel.provenance == Provenance::kEstimated;
     if (!estimate || !with_sensor.contains(key.first)) {
-      add_group(group, end - begin, result, counted);
+      add_group(group, begin, end, result, counted);
     }
     if (!estimate && is_dead(group)) {
       result.still.push_back(group.front()->channel.name);
@@ -170,6 +170,22 @@ bool NodeMeter::is_silent(const Meter& counter) {
   return std::get<CounterAccount>(counter.account).untold() > Nanoseconds(0);
 }
 
+/// How far the end of the counter's energy is off, by what the power says of it: since the last
+/// move nothing counted, and since the reading before that the counter may have stopped.
+Joules NodeMeter::end_doubt(const Meter& counter, const Meter& power, Nanoseconds begin) {
+  const auto& account = std::get<CounterAccount>(counter.account);
+  const Nanoseconds from = std::max(begin, account.moved_after());
+  const auto& samples = std::get<PowerAccount>(power.account);
+  Joules doubt;
+  if (samples.power_after(from)) {
+    const Joules counted = counter.curve().back().energy - counter.curve().at(from);
+    const Joules integrated = power.curve().back().energy - power.curve().at(from);
+    doubt = std::max(integrated - counted, counted - integrated);
+  }
+  const auto watts = samples.power_after(counter.last_point);
+  return watts ? std::max(doubt, account.end_doubt(*watts)) : doubt;
+}
+
 /// Whether a GPU's power is to be believed rather than its counter, which was reset, came late or
 /// went silent.
 bool NodeMeter::is_surer(const Meter& power, const Meter& counter) {
@@ -190,9 +206,11 @@ bool NodeMeter::is_dead(const Chosen& group) {
 
 /// One overlap group: its energy counter if that gave a value to be believed, else its power.
 void NodeMeter::add_group(const Chosen& group,
-                          Nanoseconds duration,
+                          Nanoseconds begin,
+                          Nanoseconds end,
                           NodeEnergy& result,
                           Chosen& counted) const {
+  const Nanoseconds duration = end - begin;
   const Meter* counter = nullptr;
   const Meter* power = nullptr;
   for (const Meter* meter : group) {
@@ -241,6 +259,7 @@ void NodeMeter::add_group(const Chosen& group,
   }
   if (counter != nullptr && power != nullptr) {
     entry.energy.integrated = power->window->energy;
+    *entry.energy.uncertainty += end_doubt(*counter, *power, begin);
     const bool do_disagree = disagree(*counter->window, *power->window);
     if (do_disagree) {
       flag(result, "counter_power_disagree");

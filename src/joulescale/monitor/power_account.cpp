@@ -123,6 +123,10 @@ Joules PowerAccount::averaging_uncertainty(Nanoseconds length) const {
          to_seconds(std::min(averaging_ / 2, length));
 }
 
+std::optional<Watts> PowerAccount::power_after(Nanoseconds time) const {
+  return state_.last && state_.last->time > time ? std::optional(state_.last->power) : std::nullopt;
+}
+
 void PowerAccount::close(Nanoseconds end) {
   if (!state_.last || end <= state_.last->time || state_.events.gone ||
       end - state_.last->time > std::max(kLongestInterval, 5 * sample_period_)) {

@@ -2,6 +2,7 @@
 // Energy out of power samples: the trapezoid rule over the real time between readings.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 
 #include "joulescale/monitor/account_state.h"
@@ -28,7 +29,12 @@ class PowerAccount {
   const EnergyCurve& curve() const { return curve_; }
   EnergyCurve& curve() { return curve_; }
   const ChannelEvents& events() const { return state_.events; }
-  Nanoseconds time_scale() const { return sample_period_; }
+  /// What happens within such a time the samples cannot tell apart.
+  Nanoseconds time_scale() const {
+    return std::max({sample_period_, refresh_period(), averaging_});
+  }
+  /// The latest sample, if it is later than `time`.
+  std::optional<Watts> power_after(Nanoseconds time) const;
 
  private:
   Joules stale_uncertainty(Nanoseconds length) const;

@@ -63,6 +63,7 @@ TEST(PowerAccount, AMeanOverASecondMayLagBehindAStepByHalfOfIt) {
     ASSERT_TRUE(window.has_value());
     EXPECT_NEAR(window->energy.value(), 500.0 * length_s, window->uncertainty.value()) << length_s;
     EXPECT_LT(window->uncertainty.value(), 450.0 * 0.5 + 500.0 * 0.2 + 50.0) << length_s;
+    EXPECT_EQ(account.time_scale(), channel.averaging) << "within it no peak shows";
   }
 }
 

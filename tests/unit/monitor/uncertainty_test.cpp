@@ -181,5 +181,88 @@ TEST(Uncertainty, CoversTheTruthInNinetyFivePercentOfRandomRuns) {
   }
 }
 
+/// What a run's last moments do that its counters tell little of.
+struct LastMoments {
+  bool is_gpu = false;
+  bool has_power = false;
+  bool stops = false;  // the counter
+};
+
+/// The power of one device rises, shortly before the end of a run.
+void run_to_a_rise(std::uint64_t seed, const LastMoments& moments, Tally& tally) {
+  Random random(seed);
+  std::vector<SyntheticSource> sources(1);
+  SyntheticSource& counter = sources.front();
+  counter.channel.domain = moments.is_gpu ? Domain::kGpu : Domain::kCpu;
+  counter.channel.name = moments.is_gpu ? "nvml/GPU-0/energy" : "powercap/package-0";
+  counter.channel.overlap_group = moments.is_gpu ? "GPU-0" : "package-0";
+  counter.channel.unit = moments.is_gpu ? RawUnit::kMillijoule : RawUnit::kMicrojoule;
+  counter.channel.plausible_power = Watts(1400.0);
+  counter.update_s = moments.is_gpu ? random.log_uniform(0.02, 0.1) : 0.001;
+  counter.phase_s = random.uniform(0.0, counter.update_s);
+  counter.start = 123'456'789;
+  counter.shape.points = {{0.0, random.uniform(40.0, 300.0)}};
+  const double counter_update_s = counter.update_s;
+  if (moments.has_power) {
+    SyntheticSource power = counter;
+    power.channel.name = "nvml/GPU-0/power_instant";
+    power.channel.quantity = Quantity::kPower;
+    power.channel.behavior = Behavior::kGauge;
+    power.channel.unit = RawUnit::kMilliwatt;
+    power.channel.provenance = Provenance::kIntegrated;
+    power.update_s = 0.02;
+    sources.push_back(power);
+  }
+  const double period_s = 1.0 / random.log_uniform(1.0, 20.0);
+  const double duration_s = random.uniform(std::max(0.5, 3.0 * period_s), 5.0);
+
+  NodeMeter meter;
+  SyntheticSampling sampling(std::move(sources), moments.is_gpu);
+  const Nanoseconds ready =
+      sampling.open(meter, Nanoseconds(static_cast<std::int64_t>(period_s * 1e9)));
+  const Nanoseconds begin = ready + std::chrono::milliseconds(1);
+  const Nanoseconds end = begin + Nanoseconds(static_cast<std::int64_t>(duration_s * 1e9));
+  const auto before_end = [&](double least_s) {
+    const double before_s = random.uniform(least_s, std::max(least_s, 2.0 * period_s));
+    return end - Nanoseconds(static_cast<std::int64_t>(before_s * 1e9));
+  };
+  sampling.step_power(before_end(0.0), random.uniform(300.0, 700.0));
+  if (moments.stops) {
+    // Where neither close readings at the end nor a power show it, it must have rested for longer
+    // than periods may differ.
+    const bool is_shown = !moments.is_gpu || moments.has_power;
+    sampling.stop_counters(before_end(is_shown ? 0.0 : period_s + 1.5 * counter_update_s + 0.01));
+  }
+  sampling.run(meter, begin, end, random.engine());
+  const NodeEnergy energy = meter.finish(begin, end);
+  ASSERT_EQ(energy.groups.size(), 1U);
+  const double truth_j = sampling.truth(sampling.sources().front(), begin, end);
+  const ComponentEnergy& entry = energy.groups.front().energy;
+  tally.add(entry.energy.value() - truth_j, entry.uncertainty->value(), truth_j, 1.0);
+}
+
+TEST(Uncertainty, CoversTheTruthWhereThePowerRisesAndACounterStopsShortlyBeforeTheEnd) {
+  const int runs = std::getenv("JOULESCALE_SOAK") != nullptr ? 5'000 : 500;
+  const std::map<std::string, LastMoments> kinds = {
+      {"cpu", {false, false, false}},
+      {"cpu stops", {false, false, true}},
+      {"gpu", {true, true, false}},
+      {"gpu stops", {true, true, true}},
+      {"gpu counter stops", {true, false, true}},
+  };
+  for (const auto& [name, moments] : kinds) {
+    Tally tally;
+    for (int seed = 0; seed < runs; ++seed) {
+      run_to_a_rise(static_cast<std::uint64_t>(seed), moments, tally);
+    }
+    fmt::print("{:<18} within {:.2f} %; uncertainty / energy: median {:.4f}, 95 % {:.4f}\n",
+               name,
+               100.0 * tally.share(),
+               quantile(tally.widths, 0.5),
+               quantile(tally.widths, 0.95));
+    EXPECT_GE(tally.share(), 0.95) << name;
+  }
+}
+
 }  // namespace
 }  // namespace joulescale
